@@ -1,0 +1,78 @@
+"""Conversations with language models as redundant pytest items.
+
+The public names are handed on when they are first asked for (PEP 562), so that loading the plugin costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .agreement.outcome import Outcome
+    from .bot.callable import CallableModel
+    from .bot.model import ChatModel
+    from .bot.openai import OpenAIModel
+    from .bot.scripted import ScriptedModel
+    from .bot.tools import Tool
+    from .check.base import Check, CheckResult
+    from .conversation.message import Message, ToolCall
+    from .conversation.reply import NotJSON, Reply, Usage
+    from .conversation.transcript import Transcript
+    from .errors import BotFailure, ConvoError, HarnessError
+    from .prompt.request import Request, ToolSpec
+
+__all__ = [
+    "BotFailure",
+    "CallableModel",
+    "ChatModel",
+    "Check",
+    "CheckResult",
+    "ConvoError",
+    "HarnessError",
+    "Message",
+    "NotJSON",
+    "OpenAIModel",
+    "Outcome",
+    "Reply",
+    "Request",
+    "ScriptedModel",
+    "Tool",
+    "ToolCall",
+    "ToolSpec",
+    "Transcript",
+    "Usage",
+]
+
+_HOMES = {
+    "BotFailure": ".errors",
+    "CallableModel": ".bot.callable",
+    "ChatModel": ".bot.model",
+    "Check": ".check.base",
+    "CheckResult": ".check.base",
+    "ConvoError": ".errors",
+    "HarnessError": ".errors",
+    "Message": ".conversation.message",
+    "NotJSON": ".conversation.reply",
+    "OpenAIModel": ".bot.openai",
+    "Outcome": ".agreement.outcome",
+    "Reply": ".conversation.reply",
+    "Request": ".prompt.request",
+    "ScriptedModel": ".bot.scripted",
+    "Tool": ".bot.tools",
+    "ToolCall": ".conversation.message",
+    "ToolSpec": ".prompt.request",
+    "Transcript": ".conversation.transcript",
+    "Usage": ".conversation.reply",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(_HOMES[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return __all__
