@@ -1,0 +1,102 @@
+"""Which answers say the same, and how much the answers agree with each other."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+Class = list[int]
+"""The positions of the answers that say the same, in run order."""
+
+_DELIMITERS = re.compile(r"\*+|_+")
+_SPACE = re.compile(r"\s+")
+
+
+def normalise(text: str) -> str:
+    """The text without what does not change its meaning: Unicode form, case, white space, Markdown emphasis."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return _SPACE.sub(" ", _without_emphasis(folded)).strip()
+
+
+def classes(answers: Sequence[str], same: Callable[[str, str], bool] | None = None) -> list[Class]:
+    """The classes of answers that say the same, in the order in which they appear.
+
+    Texts that are equal after `normalise` always do; of others `same` decides, asked once for each pair of distinct
+    texts at most. An answer joins the first class with whose every member it is equivalent, else it opens one, so
+    that the result depends on the run order alone, also where `same` is not transitive.
+    """
+    groups: dict[str, Class] = defaultdict(list)
+    for position, answer in enumerate(answers):
+        groups[normalise(answer)].append(position)
+    if same is None:
+        return list(groups.values())
+    return [sorted(chain.from_iterable(members)) for members in _cliques(list(groups.values()), answers, same)]
+
+
+def _cliques(groups: list[Class], answers: Sequence[str], same: Callable[[str, str], bool]) -> list[list[Class]]:
+    """`groups` of equal texts, put together where `same` holds for the first answers of all of them."""
+    found: list[list[Class]] = []
+    for group in groups:
+        for clique in found:
+            if all(same(answers[other[0]], answers[group[0]]) for other in clique):
+                clique.append(group)
+                break
+        else:
+            found.append([group])
+    return found
+
+
+def by_size(classes: Sequence[Class]) -> list[Class]:
+    """The classes as they are shown: the largest first, and of equal ones the one that appeared first."""
+    return sorted(classes, key=lambda members: (-len(members), members[0]))
+
+
+def agreement_of(classes: Sequence[Class]) -> float | None:
+    """A = Σ cᵢ(cᵢ − 1) / (n(n − 1)): the unbiased estimate that two independent answers agree.
+
+    It is the share of the pairs of answers that do; None where there is no pair.
+    """
+    n = sum(map(len, classes))
+    if n < 2:
+        return None
+    return sum(len(members) * (len(members) - 1) for members in classes) / (n * (n - 1))
+
+
+def plurality(classes: Sequence[Class]) -> float | None:
+    """c₁ / n, the share of the largest class: to be shown, never an estimate, as it is far too high for few answers.
+
+    None where there is no answer.
+    """
+    n = sum(map(len, classes))
+    return max(map(len, classes)) / n if n else None
+
+
+def _without_emphasis(text: str) -> str:
+    """The text without the delimiters of *emphasis*, __strong__ and the like, where they stand around words.
+
+    Those within a word or beside white space stay (`snake_case`, `2 * 3`), as do those without a partner. Linear in
+    the text's length, whatever it holds.
+    """
+    openers: dict[str, list[re.Match[str]]] = defaultdict(list)
+    pairs: list[re.Match[str]] = []
+    for delimiter in _DELIMITERS.finditer(text):
+        start, end = delimiter.span()
+        before, after = text[max(0, start - 1) : start], text[end : end + 1]
+        waiting = openers[delimiter[0]]
+        if waiting and not before.isspace() and not after.isalnum():
+            pairs += [waiting.pop(), delimiter]
+        elif len(delimiter[0]) <= 3 and after.strip() and not before.isalnum():
+            waiting.append(delimiter)
+    return _cut(text, pairs)
+
+
+def _cut(text: str, matches: list[re.Match[str]]) -> str:
+    position = 0
+    kept: list[str] = []
+    for start, end in sorted(match.span() for match in matches):
+        kept.append(text[position:start])
+        position = end
+    return "".join([*kept, text[position:]])
