@@ -1,0 +1,54 @@
+"""Files as bytes and as strict UTF-8, with errors that say where and what to do."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import stat
+
+from ..errors import FormatError
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """What the file at `path` holds; `FormatError` where it cannot be read or is no regular file."""
+    try:
+        with io.FileIO(path, opener=_open_at_once) as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return file.readall()
+        reason = "it is not a regular file"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    except ValueError as error:  # a NUL, or half a surrogate pair, in the path
+        reason = str(error)
+    msg = f"cannot be read: {reason}"
+    raise FormatError(msg, path=os.fspath(path), hint="put a readable file in its place")
+
+
+def read_utf8(path: str | os.PathLike[str]) -> str:
+    """The content of a file: its text verbatim, but for a byte-order mark and one final newline.
+
+    The final newline may be LF or CRLF; line ends within the text stay as they are. `FormatError` for what is not
+    UTF-8 and for NUL, with the line.
+    """
+    data = read_bytes(path)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise _at(path, data, 0, "is UTF-16, not UTF-8")
+    if (nul := data.find(b"\0")) >= 0:
+        raise _at(path, data, nul, "holds a NUL byte")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise _at(path, data, error.start, f"is not UTF-8: byte 0x{data[error.start]:02x}") from None
+    text = text.removeprefix("\ufeff")
+    return text[: -2 if text.endswith("\r\n") else -1] if text.endswith("\n") else text
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    # Without O_NONBLOCK the open of a named pipe waits for somebody who writes.
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _at(path: str | os.PathLike[str], data: bytes, place: int, what: str) -> FormatError:
+    line = data.count(b"\n", 0, place) + 1
+    return FormatError(what, path=os.fspath(path), line=line, hint="save it as UTF-8 text")
