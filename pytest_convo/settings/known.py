@@ -1,0 +1,51 @@
+"""Which keys there are, and which of them was meant by one that there is not."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+
+from pydantic import BaseModel
+
+from .locate import Keys
+from .model import BotSettings, Case, ExpectedCall, ExpectedNumber, ExpectTable, Settings, Similarity
+from .rules import is_index
+from .show import dotted
+
+_TABLES: dict[str, type[BaseModel]] = {
+    "case": Case,
+    "bot": BotSettings,
+    "expect": ExpectTable,
+    "number": ExpectedNumber,
+    "similar": Similarity,
+    "calls": ExpectedCall,
+}
+
+
+def unknown_key(keys: Keys, whole: type[BaseModel], extra_checks: Collection[str] = ()) -> tuple[str, str]:
+    """What to say of the key at the end of `keys` in the model `whole`, and what to do about it."""
+    *around, key = keys
+    names = [part for part in around if isinstance(part, str) and not is_index(part)]
+    model = _TABLES[names[-1]] if names else whole
+    known = [name for name in model.model_fields if name != "checks"]
+    if model is ExpectTable:
+        known += sorted(extra_checks)
+    table = dotted(tuple(around))
+    what = f'unknown key "{dotted((key,))}"' + (f" in [{table}]" if table else "")
+    return what, _hint(str(key), model, known, whole)
+
+
+def _hint(key: str, model: type[BaseModel], known: list[str], whole: type[BaseModel]) -> str:
+    listed = f"known are {', '.join(known)}"
+    if model is ExpectTable and key.isdecimal():
+        return f"[expect.N] has the index of a reply, 0 to 9999, for N: [expect.{int(key[-4:])}]"
+    if nearest := difflib.get_close_matches(key, known, n=1):
+        return f"did you mean {nearest[0]}? {listed}"
+    if key in BotSettings.model_fields:
+        return f"it belongs into [bot], as bot.{key}"
+    if key in ExpectTable.model_fields:
+        return f"it belongs into [expect], as expect.{key}"
+    if key in whole.model_fields:
+        in_file = whole is Settings
+        return "it belongs to the top of the file, above the first [table]" if in_file else f"its name is {key} alone"
+    return f"{'further fields of the request belong into [bot.request]; ' * (model is BotSettings)}{listed}"

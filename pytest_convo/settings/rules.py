@@ -1,0 +1,268 @@
+"""The rules that values obey: each function gives the value as it is used, or says what it must be."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from ..agreement.threshold import parse_threshold
+from .locate import Keys
+
+MAX_INDEX = 9999
+"""Message files are numbered with four digits."""
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+) ?(ms|s|m|h)", re.ASCII)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PYTHON = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")
+_SET_ELSEWHERE = {
+    "model": "set model in [bot]",
+    "temperature": "set temperature in [bot]",
+    "messages": "the messages are the files of the conversation",
+    "stream": "a reply is always streamed where that can be done",
+    "n": "set runs for several answers: each is then a conversation of its own",
+}
+
+
+class UnfitError(ValueError):
+    """What a value must be; `hint` says more, and `at` where in the value the mistake is.
+
+    `whole` texts say everything; others go on with the value: "must be text" → "must be text, not 5".
+    """
+
+    def __init__(self, text: str, *, hint: str = "", at: Keys = (), whole: bool = False) -> None:
+        super().__init__(text)
+        self.text = text
+        self.hint = hint
+        self.at = at
+        self.whole = whole
+
+
+def is_index(key: object) -> bool:
+    """Whether `key` is the index of a reply as `[expect.N]` has it: 0 to 9999, without leading zeros."""
+    digits = isinstance(key, str) and len(key) < 5 and key.isascii() and key.isdecimal()
+    return digits and str(int(key)) == key  # type: ignore[call-overload]
+
+
+def split_python(reference: str) -> tuple[str, str] | None:
+    """The file and the function of "checks.py:polite"; None where it is not of that form."""
+    match = _PYTHON.fullmatch(reference)
+    return None if match is None else (match["file"], match["function"])
+
+
+def may_be_path(text: str) -> bool:
+    """Whether a file may have this name; a text of several lines was meant to be the content."""
+    return text.strip() != "" and "\n" not in text and "\0" not in text
+
+
+def number(value: Any) -> int | float:
+    """As it is given: an integer stays one."""
+    _require(_is_number(value), "must be a number")
+    return value  # type: ignore[no-any-return]
+
+
+def positive(value: Any) -> int | float:
+    _require(number(value) > 0, "must be above 0")
+    return number(value)
+
+
+def not_negative(value: Any) -> int | float:
+    _require(number(value) >= 0, "must be at least 0")
+    return number(value)
+
+
+def share(value: Any) -> float:
+    _require(0 < number(value) <= 1, "must be above 0 and at most 1")
+    return float(value)
+
+
+def rate(value: Any) -> float:
+    _require(0 < number(value) < 1, "must be between 0 and 1")
+    return float(value)
+
+
+def seconds(value: Any) -> float:
+    """A duration in seconds: "120s", "500ms", "2m", "1h", or a number of seconds; `UnfitError` for anything else."""
+    duration = float(value) if _is_number(value) else 0.0
+    if isinstance(value, str) and (match := _DURATION.fullmatch(value.strip())):
+        duration = float(match[1]) * _SECONDS[match[2]]
+    _require(0 < duration < math.inf, 'must be a duration above 0, as "120s", "500ms", "2m", or a number of seconds')
+    return duration
+
+
+def agreement(value: Any) -> Fraction | Literal["sprt"]:
+    if value == "sprt":
+        return "sprt"
+    written = str(value) if isinstance(value, Fraction) else value
+    _require(isinstance(written, str) or _is_number(written), 'must be a share, as 0.8 or "2/3", or "sprt"')
+    try:
+        return parse_threshold(written)
+    except ValueError as error:
+        reason = str(error)
+    msg = f"= {reason}"
+    raise UnfitError(msg, hint='"sprt" asks for the sequential test', whole=True)
+
+
+def version(value: Any) -> Literal[1]:
+    known = type(value) is int and value == 1
+    hint = "a file of a newer format needs a newer pytest-convo; otherwise write version = 1"
+    _require(known, "must be 1, the one version of the format that is known here", hint=hint)
+    return 1
+
+
+def regenerate(value: Any) -> Literal["holes", "last", "all"] | tuple[int, ...]:
+    if isinstance(value, str) and value in ("holes", "last", "all"):
+        return value  # type: ignore[return-value]
+    turns = tuple(value) if isinstance(value, list | tuple) else ()
+    fits = bool(turns) and all(type(turn) is int and 0 <= turn <= MAX_INDEX for turn in turns)
+    _require(fits, f'must be "holes", "last", "all", or a list of indexes up to {MAX_INDEX}, as [3, 5]')
+    return turns
+
+
+def text(value: Any) -> str:
+    _require(isinstance(value, str), "must be text", hint="text stands in quotes")
+    return value  # type: ignore[no-any-return]
+
+
+def name(value: Any) -> str:
+    _require(text(value).strip() != "", "must not be empty", whole=True)
+    return text(value)
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """One text, or a list of at least one."""
+    for at, element in _elements(value):
+        _require(isinstance(element, str), "must be text, or a list of texts", at=at)
+    _require(value not in ([], ()), "must name at least one text: an empty list checks nothing", whole=True)
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def sought(value: Any) -> tuple[str, ...]:
+    """Texts that are looked for in another."""
+    found = texts(value)
+    _require("" not in found, "must not be empty: the empty text is in every reply", whole=True)
+    return found
+
+
+def patterns(value: Any) -> tuple[str, ...]:
+    """Regular expressions."""
+    found = sought(value)
+    for at, pattern in _elements(value):
+        reason = _no_pattern(pattern)
+        hint = "contains looks for a text as it stands"
+        _require(not reason, f"is no regular expression: {reason}", hint=hint, at=at, whole=True)
+    return found
+
+
+def path(value: Any) -> Path:
+    fits = isinstance(value, Path) or may_be_path(name(value))
+    _require(fits, "must be the name of a file, not what stands in it", whole=True)
+    return Path(value)
+
+
+def schema(value: Any) -> dict[str, Any] | Path:
+    """A JSON schema, or the file that holds one."""
+    if isinstance(value, str | Path):
+        return path(value)
+    _require(isinstance(value, Mapping), "must be a JSON schema, or the name of a file that holds one")
+    return json_table(value)
+
+
+def python(value: Any) -> str:
+    fits = split_python(text(value)) is not None
+    _require(fits, "must be a Python file and a function in it", hint='as python = "checks.py:polite"')
+    return text(value)
+
+
+def environment_name(value: Any) -> str:
+    fits = re.fullmatch(r"[A-Za-z_]\w*", text(value), re.ASCII) is not None
+    hint = 'as api_key_env = "OPENAI_API_KEY"'
+    _require(fits, "must be the name of an environment variable, never the key itself", hint=hint, whole=True)
+    return text(value)
+
+
+def url(value: Any) -> str:
+    try:
+        parts = urlsplit(text(value))
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except UnfitError:
+        raise
+    except ValueError:
+        fits = False
+    _require(fits, "must be the address of a server", hint='as base_url = "http://localhost:8080/v1"')
+    return text(value)
+
+
+def case_id(value: Any) -> str:
+    """An id that stands in node ids and in paths as it is."""
+    fits = re.fullmatch(r"[\w.-]{1,100}", text(value), re.ASCII) is not None and value.strip(".") != ""
+    _require(fits, "must consist of letters, digits, `.`, `_` and `-`, at most 100")
+    free = re.fullmatch(r"run-\d+|parts", value, re.ASCII) is None
+    _require(free, f"must be another than {value}, which runs and recordings are called", whole=True)
+    return text(value)
+
+
+def variables(value: Any) -> dict[str, Any]:
+    for key in table(value):
+        hint = "letters, digits and `_`, no digit first"
+        _require(str(key).isidentifier(), "is no name that a template can use", hint=hint, at=(key,), whole=True)
+    return dict(value)
+
+
+def request(value: Any) -> dict[str, Any]:
+    """Further fields of a request, none of which is set elsewhere."""
+    for key in table(value):
+        _require(key not in _SET_ELSEWHERE, "is not set here", hint=_SET_ELSEWHERE.get(key, ""), at=(key,), whole=True)
+    return json_table(value)
+
+
+def json_table(value: Any) -> dict[str, Any]:
+    return dict(json(table(value)))
+
+
+def json(value: Any, at: Keys = ()) -> Any:
+    """`value`, which JSON can hold: no dates, and no infinite numbers."""
+    fits = value is None or isinstance(value, str | bool | Mapping | list | tuple) or _is_number(value)
+    _require(fits, "must be a value that JSON can hold", hint="a date is written as text, in quotes", at=at)
+    inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list | tuple) else ()
+    for key, element in inner:
+        json(element, (*at, key))
+    return value
+
+
+def table(value: Any) -> Mapping[str, Any]:
+    _require(isinstance(value, Mapping), "must be a table")
+    return value  # type: ignore[no-any-return]
+
+
+def _require(fits: bool, text: str, *, hint: str = "", at: Keys = (), whole: bool = False) -> None:
+    if not fits:
+        raise UnfitError(text, hint=hint, at=at, whole=whole)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a finite number, and one that arithmetic can bear."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and -1e300 < value < 1e300
+
+
+def _elements(value: Any) -> Iterator[tuple[Keys, Any]]:
+    """Each element of a list with its place, or the one value that is no list."""
+    if isinstance(value, list | tuple):
+        yield from (((number,), element) for number, element in enumerate(value))
+    else:
+        yield (), value
+
+
+def _no_pattern(pattern: str) -> str:
+    """Why `pattern` is no regular expression; empty where it is one."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        return str(error)
+    return ""
