@@ -1,0 +1,110 @@
+"""Who answers: the model that the settings name."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import SettingsError
+from .model import ChatModel
+
+if TYPE_CHECKING:
+    from ..settings.model import BotSettings
+    from .retry import Pauses
+    from .script import Script
+
+PROVIDERS = ("openai", "scripted")
+SCRIPT = "script.toml"
+
+
+def make_model(
+    bot: BotSettings,
+    *,
+    directory: Path,
+    case: str | None = None,
+    run: int = 1,
+    environ: Mapping[str, str] | None = None,
+    custom: ChatModel | Callable[..., Any] | None = None,
+    root: Path | None = None,
+    pauses: Pauses | None = None,
+) -> ChatModel:
+    """The model for run `run` (from 1) of the conversation in `directory`.
+
+    `custom` is what a conftest's `pytest_convo_model` gave: it comes first. A script is looked for in `directory` and
+    above, up to `root`. Nothing is sent or opened yet, and no key is needed yet: with recordings none may ever be.
+    Raises `SettingsError`, and `FormatError` for a script.
+    """
+    if custom is not None:
+        return _customized(custom)
+    if bot.provider == "scripted":
+        return _scripted(directory, case, run, root)
+    if bot.provider not in PROVIDERS:
+        raise _unknown(bot.provider)
+    if bot.model is None:
+        msg = f"no model is set for {directory.name}"
+        raise SettingsError(msg, hint="set `model` in [bot] of a convo.toml, --convo-model or PYTEST_CONVO_MODEL")
+    return _openai(bot, os.environ if environ is None else environ, pauses)
+
+
+def _customized(custom: Any) -> ChatModel:
+    if isinstance(custom, ChatModel) and not isinstance(custom, type):
+        return custom
+    if not callable(custom) or isinstance(custom, type):
+        msg = f"pytest_convo_model returned {custom!r}, which is no model"
+        raise SettingsError(msg, hint="return a function from messages to a text, or an object with `complete`")
+    from .callable import CallableModel
+
+    return CallableModel(custom)
+
+
+def _openai(bot: BotSettings, environ: Mapping[str, str], pauses: Pauses | None) -> ChatModel:
+    from .openai import OpenAIModel
+    from .retry import Retry
+
+    return OpenAIModel(
+        base_url=bot.base_url or environ.get("OPENAI_BASE_URL") or None,
+        api_key=environ.get(bot.api_key_env) or None,
+        variable=bot.api_key_env,
+        retry=Retry(bot.retries),
+        pauses=pauses,
+    )
+
+
+def _scripted(directory: Path, case: str | None, run: int, root: Path | None) -> ChatModel:
+    from .scripted import ScriptedModel
+
+    for above in _upward(directory, root):
+        path = above / SCRIPT
+        if path.is_file():
+            place = directory.relative_to(root).as_posix() if root else directory.name
+            return ScriptedModel(_script(path, path.stat().st_mtime_ns), seed=f"{place}::{case or ''}", run=run)
+    msg = f'provider = "scripted" needs a {SCRIPT}, and there is none in {directory} or above'
+    raise SettingsError(msg, hint=f"write {SCRIPT} beside the conversation")
+
+
+@lru_cache(maxsize=64)
+def _script(path: Path, changed: int) -> Script:  # noqa: ARG001 a changed file is another script
+    from .script import Script
+
+    return Script.load(path)
+
+
+def _upward(directory: Path, root: Path | None) -> Iterator[Path]:
+    """`directory` and those above it, up to `root`."""
+    for above in (directory, *directory.parents):
+        yield above
+        if above == root:
+            return
+
+
+def _unknown(provider: str) -> SettingsError:
+    near = difflib.get_close_matches(provider, PROVIDERS, n=1)
+    known = " and ".join(f'"{name}"' for name in PROVIDERS)
+    suggestion = f'did you mean "{near[0]}"? ' if near else ""
+    msg = f"unknown provider {provider!r}"
+    hint = f"{suggestion}known are {known}, and what a conftest gives by pytest_convo_model"
+    return SettingsError(msg, hint=hint)
