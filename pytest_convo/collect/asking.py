@@ -1,0 +1,156 @@
+"""What the fixtures hand to a test: the transcript of its run, and a bot to ask."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..agreement.outcome import Outcome
+from ..conversation.message import Message
+from ..conversation.reply import Reply
+from ..conversation.transcript import Transcript, Turn
+from ..errors import ConvoError
+from ..run.measure import Event, Measurement, measure
+from ..run.protocol import MEASURED
+from ..run.session import RUN
+from .conversation import ANSWERED
+from .setup import Setup
+from .spec import specs
+from .state import of
+from .waiting import wait_for
+
+Asked = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[str, Any]]
+"""What one asks: a text, a message, or several of them; a mapping is a message as the API has it."""
+
+
+def transcript(item: pytest.Item) -> Transcript:
+    """The transcript that `item` reads; raises what kept it from coming."""
+    run = item.stash.get(RUN, None)
+    if run is None or run.spec is None:
+        pytest.skip(ANSWERED)
+    measurement = wait_for(item)
+    if measurement.transcript is None or measurement.error is not None:
+        measurement.raise_unless_passed()
+    assert measurement.transcript is not None
+    return measurement.transcript
+
+
+class Bot:
+    """Asks the bot of the nearest convo.toml, for one test; what it asks is counted and kept with the test's run."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        self._item = item
+        self._run = item.stash[RUN].number if RUN in item.stash else 1
+        self._runs = of(item.config).runs
+        self._began = time.perf_counter()
+        self._messages: list[Message] = []
+        self._turns: list[Turn] = []
+        self._events: list[Event] = []
+
+    def ask(
+        self,
+        asked: Asked,
+        *,
+        system: str | None = None,
+        tools: Sequence[Callable[..., Any]] | None = None,
+        **request: Any,
+    ) -> Reply:
+        """The bot's answer, tool calls and all.
+
+        `system` is in place of the prompt of the settings ("" for none), `tools` in place of the conftest's; `request`
+        are further fields of the request, `model` and `temperature` among them.
+        """
+        return self._runs.wait(self._submit(asked, system, tools, request))
+
+    async def aask(
+        self,
+        asked: Asked,
+        *,
+        system: str | None = None,
+        tools: Sequence[Callable[..., Any]] | None = None,
+        **request: Any,
+    ) -> Reply:
+        """As `ask`, for tests that are coroutines; several may be awaited at once."""
+        return await asyncio.wrap_future(self._submit(asked, system, tools, request))
+
+    def conversation(self, path: str | Path) -> Transcript:
+        """Play the conversation at `path`, relative to the test's directory, and return what was said."""
+        directory = (self._item.path.parent / path).resolve()
+        if not of(self._item.config).scan(directory).is_conversation:
+            msg = "there is no conversation here"
+            raise ConvoError(msg, path=directory, hint="a conversation holds message files, as 0000_user.md")
+        (spec,) = specs(self._item, directory, [None])
+        measured = self._runs.wait(self._runs.engine.submit(lambda idle: measure(spec, self._run, idle)))
+        self._events.extend(measured.events)
+        if measured.transcript is not None:
+            self._messages.extend(measured.transcript.messages)
+            self._turns.extend(measured.transcript.turns)
+        self._keep()
+        if measured.error is not None:
+            raise measured.error
+        assert measured.transcript is not None
+        return measured.transcript
+
+    @cached_property
+    def _setup(self) -> Setup:
+        return Setup.of(self._item)
+
+    def _submit(
+        self, asked: Asked, system: str | None, tools: Sequence[Callable[..., Any]] | None, request: Mapping[str, Any]
+    ) -> Future[Reply]:
+        setup, history = self._setup, _messages(asked)
+        return self._runs.engine.submit(lambda idle: self._answer(setup, history, system, tools, request, idle))
+
+    async def _answer(
+        self,
+        setup: Setup,
+        history: list[Message],
+        system: str | None,
+        tools: Sequence[Callable[..., Any]] | None,
+        request: Mapping[str, Any],
+        idle: Any,
+    ) -> Reply:
+        from ..bot.answer import answer
+        from ..bot.tools import make_tools
+
+        reply, messages = await answer(
+            setup.model(self._run),
+            system=setup.system if system is None else system or None,
+            history=history,
+            tools=setup.tools(self._run) if tools is None else make_tools([tools]),
+            bot=setup.bot(request),
+            observe=lambda event: self._events.append({"at": round(time.perf_counter() - self._began, 4), **event}),
+            idle=idle,
+        )
+        self._messages.extend([*history, *messages])
+        self._turns.append(Turn(len(self._messages) - 1, reply, tuple(messages)))
+        self._keep()
+        return reply
+
+    def _keep(self) -> None:
+        seconds = time.perf_counter() - self._began
+        said = Transcript(tuple(self._messages), tuple(self._turns), run=self._run, seconds=seconds)
+        self._item.stash[MEASURED] = Measurement(Outcome.PASS, transcript=said, events=self._events, seconds=seconds)
+
+
+def _messages(asked: Asked) -> list[Message]:
+    if isinstance(asked, str | Message | Mapping):
+        asked = [asked]
+    return [_message(one) for one in asked]
+
+
+def _message(one: str | Message | Mapping[str, Any]) -> Message:
+    if isinstance(one, Message):
+        return one
+    if isinstance(one, str):
+        return Message("user", one)
+    from ..conversation.records import message_of
+
+    return message_of(one)

@@ -1,0 +1,105 @@
+"""A conversation directory as pytest nodes: its file, its cases, its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..errors import ConvoError, FormatErrors
+from ..run.measure import Spec
+from ..run.session import RUN, Run
+from .errors import told_as_collect_error
+from .spec import cases, group, specs
+from .state import of
+from .waiting import wait_for
+
+ANSWERED = "already answered; set regenerate"
+
+
+class ConvoWarning(pytest.PytestWarning):
+    """Something in a conversation directory that is probably not meant so."""
+
+
+def collect_file(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The collector of a directory's conversation, if `path` is the file that stands for it.
+
+    That is `convo.toml`, or the first message file where there is none. Called for every file whose name could do.
+    """
+    scan = of(parent.config).scan(path.parent)
+    first = scan.config.name if scan.config else scan.files[0].name if scan.files else None
+    if path.name != first or not (scan.concerns_us):
+        return None
+    return ConversationFile.from_parent(parent, path=path)
+
+
+class ConversationFile(pytest.File):
+    """A conversation; the group of its runs where it has no cases."""
+
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        state = of(self.config)
+        directory = self.path.parent
+        scan = state.scan(directory)
+        for miss in scan.near_misses:
+            self.warn(ConvoWarning(f"{directory / miss.name}: not a message file: {miss.reason}"))
+        with told_as_collect_error(self.config):
+            if scan.errors:
+                raise FormatErrors(scan.errors)
+            if not scan.is_conversation:
+                state.resolver.resolve(directory)  # it gives defaults to what lies below; is it sound?
+                return
+            ids = cases(state, directory)
+            found = specs(self, directory, ids)
+        for case, spec in zip(ids, found, strict=True):
+            if case is None:
+                yield from runs(self, spec)
+            else:
+                yield Case.from_parent(self, name=case, spec=spec)
+
+
+class Case(pytest.Collector):
+    """One case of a conversation: the group of its runs."""
+
+    def __init__(self, *, spec: Spec, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.spec = spec
+
+    def collect(self) -> Iterator[pytest.Item]:
+        return runs(self, self.spec)
+
+
+def runs(parent: pytest.Collector, spec: Spec) -> Iterator[pytest.Item]:
+    """The items of a group, one for each run that the settings ask for."""
+    whole = group(parent.nodeid, spec.settings)
+    if not spec.conversation.turns:
+        whole.declared = 1
+    for number in range(1, whole.declared + 1):
+        item: pytest.Item = ConversationRun.from_parent(parent, name=f"run-{number}", spec=spec)
+        item.stash[RUN] = Run(whole, number, spec if spec.conversation.turns else None, judged=True)
+        yield item
+
+
+class ConversationRun(pytest.Item):
+    """One run of a conversation: it passes when its checks hold."""
+
+    def __init__(self, *, spec: Spec, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.spec = spec
+        self.add_marker("convo")
+
+    def runtest(self) -> None:
+        if not self.spec.conversation.turns:
+            pytest.skip(ANSWERED)
+        wait_for(self).raise_unless_passed()
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, ConvoError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        # Line 0: pytest takes None for a bug where an item is skipped.
+        case = f" {self.spec.case}" if self.spec.case else ""
+        return self.path, 0, f"{self.path.parent.name}{case} {self.name}"

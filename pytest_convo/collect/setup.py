@@ -1,0 +1,52 @@
+"""The bot that a test asks: the settings, prompt and tools of the test's own directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .spec import model_maker, system_prompt, tools_maker
+from .state import of
+
+if TYPE_CHECKING:
+    from ..bot.model import ChatModel
+    from ..bot.tools import Tool
+    from ..settings.model import BotSettings, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a test's questions are asked with, unless it says otherwise."""
+
+    settings: Settings
+    system: str | None
+    model: Callable[[int], ChatModel]
+    _tools: Callable[[int], Sequence[Tool]] | None
+
+    @classmethod
+    def of(cls, item: pytest.Item) -> Setup:
+        """The setup of the directory in which `item` stands."""
+        state = of(item.config)
+        directory = item.path.parent
+        settings = state.resolver.resolve(directory).settings
+        hook = state.hook(directory)
+        return cls(
+            settings,
+            system_prompt(state, directory, settings),
+            model_maker(state, settings, directory, None, hook),
+            tools_maker(directory, hook),
+        )
+
+    def tools(self, run: int) -> Sequence[Tool]:
+        """The tools of the conftests, made for this question."""
+        return self._tools(run) if self._tools is not None else ()
+
+    def bot(self, request: Mapping[str, Any]) -> BotSettings:
+        """The bot's settings with the fields that one question gives for itself."""
+        fields = type(self.settings.bot).model_fields
+        own = {name: value for name, value in request.items() if name in fields}
+        further = {**self.settings.bot.request, **{name: value for name, value in request.items() if name not in own}}
+        return self.settings.bot.model_copy(update={**own, "request": further})

@@ -1,0 +1,85 @@
+"""What one process keeps for its session while it collects; made when there is first something to collect."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .. import options
+from ..check.loading import PACKAGE
+from ..run.session import RunSession
+
+if TYPE_CHECKING:
+    from ..conversation.scan import Scan
+    from ..run.measure import Spec
+    from ..settings.resolve import Resolver
+
+_STATE = pytest.StashKey["State"]()
+
+
+class State:
+    """The session's options, settings, conversations and runs."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.options = options.read(config)
+        self.runs = RunSession(self.options, getattr(config, "workerinput", None))
+        self.specs: dict[tuple[Path, str | None], Spec] = {}
+        self._scans: dict[str, Scan] = {}
+        # The package in which files of checks are imported: a failed assert in them shows its values.
+        pytest.register_assert_rewrite(PACKAGE)
+
+    @cached_property
+    def resolver(self) -> Resolver:
+        """The settings of every directory below the rootdir."""
+        from ..settings.resolve import Resolver
+
+        nearest, defaults = options.layers(self.config)
+        return Resolver(self.config.rootpath, nearest, defaults, lambda path: frozenset(self.checks(path)))
+
+    def scan(self, directory: Path) -> Scan:
+        """The message files of a directory, looked up once."""
+        from ..conversation.scan import scan
+
+        key = str(directory)
+        if key not in self._scans:
+            self._scans[key] = scan(directory)
+        return self._scans[key]
+
+    def hook(self, directory: Path) -> Any:
+        """The hooks as the conftests at and above a directory implement them."""
+        session = self.config.pluginmanager.get_plugin("session")
+        assert isinstance(session, pytest.Session)
+        return session.gethookproxy(directory / "convo.toml")
+
+    def checks(self, directory: Path) -> Mapping[str, Callable[..., Any]]:
+        """The checks that conftests add for a directory, the nearest last."""
+        merged: dict[str, Callable[..., Any]] = {}
+        for found in reversed(self.hook(directory).pytest_convo_checks()):
+            merged.update(found or {})
+        return merged
+
+    def close(self) -> None:
+        """End what this process has running."""
+        hanging = self.runs.close()
+        if hanging:
+            names = ", ".join(hanging)
+            warnings.warn(f"pytest-convo did not wait for tools that still run: {names}", stacklevel=2)
+
+
+def of(config: pytest.Config) -> State:
+    """The session's state, made at the first call."""
+    state = config.stash.get(_STATE, None)
+    if state is None:
+        state = config.stash[_STATE] = State(config)
+    return state
+
+
+def existing(config: pytest.Config) -> State | None:
+    """The session's state, if there has been anything to collect."""
+    return config.stash.get(_STATE, None)

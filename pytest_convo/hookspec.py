@@ -1,0 +1,32 @@
+"""The hooks that a conftest.py may implement; each is called for what lies below that conftest.
+
+Where several conftests implement a hook, the results are put together and the nearest one wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from .bot.model import ChatModel
+    from .bot.tools import Tool
+    from .settings.model import Settings
+
+
+@pytest.hookspec
+def pytest_convo_tools(path: Path, run: int) -> Sequence[Callable[..., Any] | Tool] | None:
+    """The tools of the conversation at `path`, made afresh for each run: functions or `Tool`s."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_convo_model(settings: Settings) -> ChatModel | Callable[..., Any] | None:
+    """A model of one's own in place of the configured one: a `ChatModel`, or a function from messages to a text."""
+
+
+@pytest.hookspec
+def pytest_convo_checks() -> Mapping[str, Callable[..., Any]] | None:
+    """Further checks for `[expect]`, by the key that names them."""

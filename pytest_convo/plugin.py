@@ -1,0 +1,247 @@
+"""The hooks of pytest, in the order in which pytest calls them; each hands over to one room.
+
+Loading this module must cost nothing: the rooms are imported by the first hook that has work for them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from . import options
+from .fixtures import bot, convo
+
+if TYPE_CHECKING:
+    from .collect.state import State
+    from .report.reporter import Reporter
+
+__all__ = ["bot", "convo"]
+
+
+# -- start
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    from . import hookspec
+
+    pluginmanager.add_hookspecs(hookspec)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "convo(runs, agreement, good, bad): run the test several times, for one verdict")
+    if config.getoption("dist", None) == "each":
+        msg = "--dist each gives every run to every worker; pytest-convo spreads them: use --dist load"
+        raise pytest.UsageError(msg)
+    options.read(config)
+    if config.getoption("convo_dry"):
+        config.option.collectonly = True
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Reports(config), "convo-reports")
+
+
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    if config.getoption("convo_schema") or config.getoption("convo_explain"):
+        from .report.settings import show
+
+        return show(config)
+    return None
+
+
+# -- collection
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    name = file_path.name
+    if name != "convo.toml" and not (name[:4].isdecimal() and name[4:5] == "_"):
+        return None
+    from .collect.conversation import collect_file
+
+    return collect_file(file_path, parent)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
+    made = yield
+    functions = [made] if isinstance(made, pytest.Function) else made
+    if not isinstance(functions, list) or not any(_may_be_redundant(function) for function in functions):
+        return made
+    from .collect.function import replaced
+
+    return replaced(functions)
+
+
+def _may_be_redundant(item: object) -> bool:
+    return isinstance(item, pytest.Function) and ("convo" in item.fixturenames or "convo" in item.keywords)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput") and _state(config) is not None:
+        from .collect.order import by_round
+
+        items[:] = by_round(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if (state := _state(session.config)) is not None:
+        from .report.overview import announce
+
+        state.runs.plan(session.items)
+        announce(state, session)
+
+
+# -- running
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    if (state := _state(session.config)) is not None:
+        state.runs.begin(session)
+    result = yield
+    if (reporter := _reporter(session.config)) is not None:
+        reporter.close()
+    return result
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    if (state := _state(item.config)) is None:
+        return None
+    from .run.protocol import run_item
+
+    return run_item(state.runs, item, nextitem)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if (state := _state(item.config)) is not None:
+        from .run.protocol import spare
+
+        spare(state.runs, item)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    if _state(pyfuncitem.config) is None:
+        return None
+    from .collect.function import run_coroutine
+
+    return run_coroutine(pyfuncitem)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if (state := _state(item.config)) is not None:
+        from .report.directory import keep
+        from .run.protocol import tell
+
+        tell(state.runs, item, call, report)
+        keep(state, item, report)
+    return report
+
+
+# -- reporting, in the controller or the only process
+
+
+class _Reports:
+    """Hears every report; an object of its own because this hook does not say whose report it is."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
+        result = yield  # every reporter sees the run before its verdict
+        if hasattr(report, "convo"):
+            _needed_reporter(self.config).hear(report)
+        return result
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] | None:
+    if not hasattr(report, "convo") and not hasattr(report, "convo_lost"):
+        return None
+    from .report.terminal import status
+
+    return status(report)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if (reporter := _reporter(config)) is not None:
+        reporter.summary(terminalreporter)
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> str | None:
+    if (state := _state(config)) is None:
+        return None
+    from .report.overview import header
+
+    return header(state)
+
+
+# -- xdist
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    _needed_reporter(node.config).equip(node)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any | None:
+    from .run.xdist import make_scheduler
+
+    return make_scheduler(config, log, options.read(config).concurrency)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any) -> None:
+    _needed_reporter(node.config).introduce()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    _needed_reporter(node.config).lose(node)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport, sched: Any) -> None:
+    _needed_reporter(sched.config).restart(crashitem, report, sched)
+
+
+# -- the end
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (state := _state(config)) is not None:
+        state.close()
+    if (reporter := _reporter(config)) is not None:
+        reporter.leave()
+
+
+def _state(config: pytest.Config) -> State | None:
+    """What this process has collected, if anything: where nothing was, the module is not even loaded."""
+    module = sys.modules.get("pytest_convo.collect.state")
+    return module.existing(config) if module is not None else None
+
+
+def _reporter(config: pytest.Config) -> Reporter | None:
+    module = sys.modules.get("pytest_convo.report.reporter")
+    return module.existing(config) if module is not None else None
+
+
+def _needed_reporter(config: pytest.Config) -> Reporter:
+    from .report.reporter import of
+
+    return of(config)

@@ -1,0 +1,42 @@
+"""`--convo-dry`: every request as it would be sent; nothing is called and nothing is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..conversation.message import Message
+from ..run.session import RUN
+
+if TYPE_CHECKING:
+    from ..bot.tools import Tool
+    from ..run.measure import Spec
+
+
+def show(session: pytest.Session) -> None:
+    """Print the requests of each selected conversation, once for all its runs: they send the same."""
+    writer = session.config.get_terminal_writer()
+    seen: dict[str, Spec] = {}
+    for item in session.items:
+        run = item.stash.get(RUN, None)
+        if run is not None and run.spec is not None and run.judged:
+            seen.setdefault(run.group.id, run.spec)
+    for group, spec in seen.items():
+        for text in requests(spec):
+            writer.line(f"{group}: {text}")
+
+
+def requests(spec: Spec) -> Iterator[str]:
+    """Each turn's first request; what the bot will have answered before stands in it as ‹reply at N›."""
+    from ..prompt.build import build
+
+    tools: tuple[Tool, ...] = tuple(spec.tools(1)) if spec.tools is not None else ()
+    answered: dict[int, tuple[Message, ...]] = {}
+    for index in spec.conversation.turns:
+        history = spec.conversation.history(index, answered)
+        request = build(system=spec.system, history=history, tools=[tool.spec for tool in tools], bot=spec.settings.bot)
+        yield f"request at {index}\n{json.dumps(request.body(), indent=1, ensure_ascii=False)}"
+        answered[index] = (Message("assistant", f"‹reply at {index}›"),)

@@ -1,0 +1,63 @@
+"""The report for programs: every group with its verdict, every run with its outcome."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+from ..agreement.describe import headline
+from ..agreement.interval import jeffreys
+from ..agreement.verdict import label
+from ..run.results import GroupResult, Results
+
+VERSION = 1
+
+
+def write(path: Path, results: Results, began: float) -> None:
+    """Write the report, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.tmp")
+    unfinished.write_text(json.dumps(report(results, began), indent=1, ensure_ascii=False) + "\n")
+    unfinished.replace(path)
+
+
+def report(results: Results, began: float) -> dict[str, Any]:
+    """The report as builtins."""
+    made = results.transcripts.values()
+    tokens = [told["tokens"] for told in made if told.get("tokens")]
+    return {
+        "version": VERSION,
+        "began": datetime.datetime.fromtimestamp(began, datetime.UTC).isoformat(timespec="seconds"),
+        "calls": sum(told.get("requests", 0) for told in made),
+        "tokens": {"prompt": sum(sent for sent, _ in tokens), "completion": sum(received for _, received in tokens)},
+        "groups": [_group(group) for group in results.groups.values()],
+    }
+
+
+def _group(group: GroupResult) -> dict[str, Any]:
+    tally = group.tally
+    found: dict[str, Any] = {
+        "id": group.id,
+        "verdict": str(group.verdict) if group.verdict is not None else None,
+        "needs": group.rule.text,
+        "runs_selected": group.rule.n,
+        "runs_declared": group.declared,
+        "passes": tally.passes,
+        "fails": tally.fails,
+        "errors": tally.errors,
+        "spared": sum(told["outcome"] == "spared" for told in group.runs.values()),
+        "interval": list(jeffreys(tally.passes, tally.fails)) if tally.measured else None,
+    }
+    if group.verdict is not None:
+        found |= {"label": label(tally, group.verdict), "headline": headline(group.to_report())}
+    found["runs"] = [_run(nodeid, told) for nodeid, told in group.runs.items()]
+    return found
+
+
+_OF_A_RUN = ("outcome", "reason", "answer", "seconds", "requests", "tokens", "models", "directory")
+
+
+def _run(nodeid: str, told: Any) -> dict[str, Any]:
+    return {"id": nodeid, **{key: told[key] for key in _OF_A_RUN if key in told}}

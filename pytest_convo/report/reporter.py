@@ -1,0 +1,153 @@
+"""Where all reports come together: the controller of xdist, or the only process."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .. import options
+from ..run.ledger import Ledger
+from ..run.results import Results
+from ..run.verdicts import Verdicts
+from ..run.xdist import restartable
+from . import directory, json_report, terminal
+
+_REPORTER = pytest.StashKey["Reporter"]()
+_RUN = re.compile(r"::run-\d+$")
+
+
+class Reporter:
+    """Hears of every run, has verdicts made of them, and tells people and files about both."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.options = options.read(config)
+        self.began = time.time()
+        self._verdicts: Verdicts | None = None
+        self._path: Path | None = None
+        self._ledger: Ledger | None = None
+        self._introduced = False
+        self._restarted: set[str] = set()
+
+    @property
+    def verdicts(self) -> Verdicts:
+        """The verdicts of this session; made with its first run."""
+        if self._verdicts is None:
+            session = self.config.pluginmanager.get_plugin("session")
+            assert isinstance(session, pytest.Session)
+            self._verdicts = Verdicts(self.config, session, self.options.inconclusive)
+        return self._verdicts
+
+    @property
+    def results(self) -> Results:
+        """What the session has found so far."""
+        return self._verdicts.results if self._verdicts is not None else Results()
+
+    def hear(self, report: pytest.TestReport) -> None:
+        """A run has been reported."""
+        told: Mapping[str, Any] = report.convo
+        self.verdicts.hear(report, told)
+        session = self.verdicts.session
+        if session.shouldfail and (ledger := self.ledger()) is not None:
+            ledger.note("stop", str(session.shouldfail))
+
+    def close(self) -> None:
+        """The last item has been reported; what is still open is decided, and a session without any call is no pass."""
+        if self._verdicts is None:
+            return
+        session = self._verdicts.session
+        if session.shouldfail or session.shouldstop:
+            return
+        self._verdicts.close()
+        if any("requests" in told or told["outcome"] == "answered" for told in self.results.runs.values()):
+            asked = sum(told.get("requests", 0) for told in self.results.runs.values())
+            if not asked and not session.testsfailed:
+                self._verdicts.complain(NOBODY_ASKED)
+
+    def summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """The last words in the terminal, and the report as JSON."""
+        if self._verdicts is None:
+            return
+        terminal.summary(terminalreporter, self.results, directory.of_session(self.config))
+        if self.options.json is not None:
+            json_report.write(self.options.json, self.results, self.began)
+
+    def leave(self) -> None:
+        """Remove what the session shared."""
+        if self._ledger is not None:
+            self._ledger.close()
+        if self._path is not None and self._path.exists():
+            shutil.rmtree(self._path)
+
+    # -- xdist
+
+    def equip(self, node: Any) -> None:
+        """Tell a worker where the ledger is; the first worker that needs it makes the directory."""
+        if self._path is None:
+            self._path = Path(tempfile.gettempdir()) / f"pytest-convo-{uuid.uuid4().hex}"
+        node.workerinput["convo_ledger"] = str(self._path)
+        node.workerinput["convo_session"] = directory.session_name(self.config)
+
+    def ledger(self) -> Ledger | None:
+        """The workers' ledger, if they made one that can be reached from here."""
+        if self._ledger is None and self._path is not None and (self._path / "ledger.sqlite").exists():
+            self._ledger = Ledger(self._path, "controller")
+        return self._ledger
+
+    def introduce(self) -> None:
+        """A worker has collected: say once what there is to run."""
+        ledger = self.ledger()
+        if self._introduced or ledger is None or (header := ledger.noted("header")) is None:
+            return
+        self._introduced = True
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and reporter.verbosity >= 0:
+            reporter.ensure_newline()
+            reporter.write_line(header)
+
+    def lose(self, node: Any) -> None:
+        """A worker has gone: what it was making is free for others."""
+        if (ledger := self.ledger()) is not None:
+            ledger.forget(node.gateway.id)
+
+    def restart(self, nodeid: str, report: pytest.TestReport, scheduler: Any) -> None:
+        """A worker died in a run: start the run again, once, where xdist can."""
+        if not _RUN.search(nodeid):
+            return
+        if restartable(scheduler) and nodeid not in self._restarted:
+            self._restarted.add(nodeid)
+            scheduler.mark_test_pending(nodeid)
+            report.outcome, report.longrepr, report.when = "passed", None, "call"
+            report.convo_lost = True  # type: ignore[attr-defined]
+        elif (group := self.results.groups.get(nodeid.rpartition("::")[0])) is not None and group.rule.n > 1:
+            known = next(iter(group.runs.values()))
+            kept = {key: known[key] for key in ("group", "n", "declared", "agreement", "good", "bad")}
+            report.convo = {**kept, "outcome": "error", "reason": str(report.longrepr)}  # type: ignore[attr-defined]
+            report.outcome, report.longrepr, report.when = "passed", None, "call"
+
+
+NOBODY_ASKED = (
+    "conversations were collected, and no model was asked: this session has measured nothing\n"
+    "  set `regenerate` where every turn is answered already"
+)
+
+
+def of(config: pytest.Config) -> Reporter:
+    """The session's reporter, made at the first call."""
+    reporter = existing(config)
+    if reporter is None:
+        reporter = config.stash[_REPORTER] = Reporter(config)
+    return reporter
+
+
+def existing(config: pytest.Config) -> Reporter | None:
+    """The session's reporter, if there has been anything to report."""
+    return config.stash.get(_REPORTER, None)

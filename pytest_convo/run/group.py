@@ -1,0 +1,57 @@
+"""A group: the runs of one case, which end in one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+from ..agreement.verdict import Rule, rule
+
+
+@dataclass
+class Group:
+    """The runs of one case or test. `id` is the node id of their parent and of their verdict.
+
+    `declared` is the number of runs that the settings ask for; `runs` are the node ids of those that were selected,
+    in order: n is their number, and k is computed from it.
+    """
+
+    id: str
+    declared: int
+    agreement: Fraction | Literal["sprt"]
+    good: float = 0.95
+    bad: float = 0.7
+    runs: list[str] = field(default_factory=list)
+
+    @cached_property
+    def rule(self) -> Rule:
+        """The rule for the selected runs; not to be asked before all of them are known."""
+        return rule(len(self.runs), self.agreement, self.good, self.bad)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {run: place for place, run in enumerate(self.runs)}
+
+    def spare(self, run: str) -> bool:
+        """Whether the verdict can come without this run, if those before it pass."""
+        return self._places[run] >= self.rule.first
+
+    def to_report(self) -> dict[str, Any]:
+        """What travels with each run's report to where the verdict is made; builtins only, xdist carries no more."""
+        return {
+            "group": self.id,
+            "n": len(self.runs),
+            "declared": self.declared,
+            "agreement": self.agreement if self.agreement == "sprt" else str(self.agreement),
+            "good": self.good,
+            "bad": self.bad,
+        }
+
+
+def rule_of(report: Mapping[str, Any]) -> Rule:
+    """The rule that a run's report names."""
+    agreement = report["agreement"]
+    return rule(report["n"], "sprt" if agreement == "sprt" else Fraction(agreement), report["good"], report["bad"])

@@ -1,0 +1,134 @@
+"""One run of a conversation, from its files to its outcome."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..agreement.outcome import Outcome
+from ..errors import BotFailure, CheckError, CheckFailed, ConvoError, HarnessError, RunTimeout
+
+if TYPE_CHECKING:
+    from ..bot.model import ChatModel
+    from ..bot.tools import Tool
+    from ..check.base import Check
+    from ..conversation.conversation import Conversation
+    from ..conversation.transcript import Transcript
+    from ..settings.model import Settings
+
+Event = Mapping[str, Any]
+"""One thing that happened in a run: a `kind` and its fields, all of them builtins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A conversation, or one case of it, ready to be run any number of times."""
+
+    directory: Path
+    case: str | None
+    settings: Settings
+    conversation: Conversation
+    system: str | None
+    checks: Mapping[int, tuple[Check, ...]]
+    model: Callable[[int], ChatModel]
+    """Makes the model for run i; called on the engine's loop."""
+    tools: Callable[[int], Sequence[Tool]] | None
+    """Makes the tools for run i, afresh for each; None where no conftest has any."""
+    slow: bool = False
+    """Whether a check runs a user's code, which must not hold up the engine's loop."""
+
+    def key(self, run: int) -> str:
+        """The name of run i's transcript in the whole session."""
+        return f"{self.directory}\n{self.case or ''}\n{run}"
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What one run measured: its outcome with the reason, the transcript as far as it came, and all that happened."""
+
+    outcome: Outcome
+    reason: str = ""
+    transcript: Transcript | None = None
+    error: ConvoError | None = None
+    events: list[Event] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent, retries included."""
+        return sum(event["kind"] == "request" for event in self.events)
+
+    @property
+    def transient(self) -> bool:
+        """Whether another try may end otherwise: the outcome is an error that can pass."""
+        return isinstance(self.error, HarnessError) and self.error.transient
+
+    def raise_unless_passed(self) -> None:
+        """Raise what a failed run, or one that measured nothing, has to say."""
+        if self.error is not None:
+            raise self.error
+        if self.outcome is not Outcome.PASS:
+            raise (CheckFailed if self.outcome is Outcome.FAIL else CheckError)(self.reason)
+
+
+async def measure(spec: Spec, run: int, idle: Callable[[], AbstractAsyncContextManager[None]]) -> Measurement:
+    """Play run i and judge it; never raises what a bot, a server or a check did wrong.
+
+    `idle` is entered while no model call is in flight, so that another run can use the place.
+    """
+    from ..bot.play import transcript_of
+    from ..bot.threads import in_thread
+    from ..check.run import evaluate
+
+    events: list[Event] = []
+    begin = time.perf_counter()
+
+    def observe(event: Event) -> None:
+        events.append({"at": round(time.perf_counter() - begin, 4), **event})
+
+    def measured(outcome: Outcome, reason: str, **found: Any) -> Measurement:
+        return Measurement(outcome, reason, events=events, seconds=time.perf_counter() - begin, **found)
+
+    try:
+        transcript = await _play(spec, run, idle, observe)
+        if spec.slow:
+            evaluation = await in_thread(evaluate, spec.checks, transcript)
+        else:
+            evaluation = evaluate(spec.checks, transcript)
+    except BotFailure as error:
+        return measured(Outcome.FAIL, str(error), error=error, transcript=transcript_of(error))
+    except HarnessError as error:
+        return measured(Outcome.ERROR, str(error), error=error, transcript=transcript_of(error))
+    for found in evaluation.results:
+        told = {"turn": found.turn, "name": found.name, "outcome": found.outcome.value, "reason": found.reason}
+        observe({"kind": "check", **told})
+    return measured(evaluation.outcome, evaluation.reason, transcript=transcript)
+
+
+async def _play(spec: Spec, run: int, idle: Any, observe: Callable[[Event], None]) -> Transcript:
+    import asyncio
+
+    from ..bot.play import play
+    from ..bot.threads import in_thread
+
+    seconds = spec.settings.timeout
+    try:
+        async with asyncio.timeout(seconds):
+            return await play(
+                spec.conversation,
+                model=spec.model(run),
+                system=spec.system,
+                bot=spec.settings.bot,
+                tools=await in_thread(spec.tools, run) if spec.tools else (),
+                run=run,
+                case=spec.case,
+                observe=observe,
+                idle=idle,
+            )
+    except TimeoutError:
+        msg = f"the run did not end within {seconds:g} s"
+        raise RunTimeout(msg, hint="raise `timeout` in convo.toml if the bot needs longer") from None

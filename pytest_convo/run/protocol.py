@@ -1,0 +1,139 @@
+"""How pytest runs an item that is one of several runs, and what the item's report tells about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .._compat import Skipped, runtestprotocol
+from ..agreement.outcome import Outcome
+from ..errors import BotFailure, HarnessError
+from .session import RUN, RunSession
+
+if TYPE_CHECKING:
+    from .measure import Measurement
+
+MEASURED = pytest.StashKey["Measurement"]()
+"""What an item's run measured, for its report; set by whoever measured it."""
+
+INCONCLUSIVE = {"error": ("setup", "failed"), "fail": ("call", "failed"), "skip": ("setup", "skipped")}
+"""How pytest shows what measured nothing: the phase and outcome of its report. A failed setup is an ERROR."""
+
+
+class Needless(Skipped):
+    """The run is spared: its group's verdict stands without it."""
+
+
+def run_item(session: RunSession, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Set up, call, tear down and report a run; the last of an open group tries the group's errors once more.
+
+    None leaves an item that is no run to pytest.
+    """
+    if RUN not in item.stash:
+        return None
+    session.come_to(item, nextitem)
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    for report in _retry(session, item, nextitem, reports):
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    if session.ledger.shared and (reason := session.ledger.noted("stop")):
+        item.session.shouldstop = reason  # of its own accord a worker empties its queue, for no run of it has failed
+    return True
+
+
+def spare(session: RunSession, item: pytest.Item) -> None:
+    """Raise `Needless` before anything is set up for a run that its group does not need."""
+    if RUN in item.stash and session.needless(item):
+        msg = "the verdict is known without this run"
+        raise Needless(msg)
+
+
+def _retry(
+    session: RunSession, item: pytest.Item, nextitem: pytest.Item | None, reports: Sequence[pytest.TestReport]
+) -> Sequence[pytest.TestReport]:
+    group = item.stash[RUN].group
+    errors = session.ledger.report(group.id, item.nodeid, len(group.runs))
+    if not errors or session.verdict(group) != "inconclusive":
+        return reports
+    if len(group.runs) == 1:
+        session.again(item)
+        return runtestprotocol(item, log=False, nextitem=nextitem)
+    ours = next(report for report in reports if hasattr(report, "convo"))
+    ours.convo["retried"] = []
+    for nodeid in errors:
+        if session.verdict(group) in ("pass", "fail"):
+            break
+        other = session.items[nodeid]
+        session.again(other)
+        again = runtestprotocol(other, log=False, nextitem=nextitem)
+        told = next(report for report in again if hasattr(report, "convo"))
+        ours.convo["retried"].append({"run": nodeid, **told.convo})
+    return reports
+
+
+def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Make a phase's report one of a run: say what it measured, and leave pass or fail to its group."""
+    run = item.stash.get(RUN, None)
+    if run is None or report.when == "teardown" or (report.when, report.outcome) == ("setup", "passed"):
+        return
+    spared = call.excinfo is not None and call.excinfo.errisinstance(Needless)
+    if report.skipped and not spared:  # by a mark or by hand
+        report.convo = {**run.group.to_report(), "outcome": "skipped"}  # type: ignore[attr-defined]
+        return
+    outcome = None if spared else _outcome(report, call)
+    told: dict[str, Any] = {**run.group.to_report(), "outcome": "spared" if outcome is None else outcome.value}
+    measurement = item.stash.get(MEASURED, None)
+    if measurement is not None and not spared:
+        told |= _measured(measurement)
+        told["transcript"] = item.nodeid if run.spec is None else run.spec.key(run.number)
+    if outcome is not None and (measurement is None or not run.judged):
+        transient = call.excinfo is not None and _transient(call.excinfo.value)
+        session.record(item, outcome, transient=transient)
+    report.user_properties = [*report.user_properties, ("convo.outcome", told["outcome"])]
+    if report.failed:
+        told["reason"] = report.longreprtext
+        _show(report, session, outcome, several=len(run.group.runs) > 1)
+    report.convo = told  # type: ignore[attr-defined]
+
+
+def _outcome(report: pytest.TestReport, call: pytest.CallInfo[None]) -> Outcome:
+    if report.passed:
+        return Outcome.PASS
+    if call.excinfo is not None and call.excinfo.errisinstance(HarnessError):
+        return Outcome.ERROR
+    if call.excinfo is not None and call.excinfo.errisinstance(BotFailure):
+        return Outcome.FAIL
+    # As for any test of pytest: what breaks in a fixture is an error, what breaks in the test itself a failure.
+    return Outcome.FAIL if report.when == "call" else Outcome.ERROR
+
+
+def _transient(error: BaseException) -> bool:
+    return isinstance(error, HarnessError) and error.transient
+
+
+def _show(report: pytest.TestReport, session: RunSession, outcome: Outcome | None, *, several: bool) -> None:
+    """A run among several fails nothing by itself; a single one that measured nothing counts as inconclusive."""
+    if several:
+        report.outcome, report.longrepr, report.when = "passed", None, "call"
+    elif outcome is Outcome.ERROR:
+        report.when, report.outcome = INCONCLUSIVE[session.options.inconclusive]  # type: ignore[assignment]
+        if report.skipped:
+            path, line, _ = report.location
+            report.longrepr = (path, (line or 0) + 1, f"inconclusive: {report.longreprtext}")
+
+
+def _measured(measurement: Measurement) -> dict[str, Any]:
+    """The figures of a measurement, in builtins."""
+    transcript = measurement.transcript
+    replies = transcript.replies if transcript is not None else ()
+    usage = transcript.usage if transcript is not None else None
+    return {
+        "seconds": round(measurement.seconds, 3),
+        "requests": measurement.requests,
+        "answer": replies[-1].text if replies else "",
+        "tokens": None if usage is None else [usage.prompt_tokens, usage.completion_tokens],
+        "models": sorted({reply.model for reply in replies if reply.model}),
+    }

@@ -1,0 +1,194 @@
+"""What one process knows of its session: the groups, the ledger, and the engine once somebody needs it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+from .group import Group
+from .ledger import Ledger, open_ledger
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from ..agreement.outcome import Outcome
+    from ..agreement.verdict import Verdict
+    from ..options import Options
+    from .ahead import Ahead
+    from .engine import Engine, Job
+    from .measure import Measurement, Spec
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What makes a pytest item one of several runs; kept in the item's stash.
+
+    `spec` is the conversation whose transcript the item reads, if it reads one; `judged` says that the item is that
+    conversation itself, so that its outcome is known when the transcript is.
+    """
+
+    group: Group
+    number: int
+    spec: Spec | None = None
+    judged: bool = False
+
+
+RUN = pytest.StashKey[Run]()
+
+
+class RunSession:
+    """The runs of this process; made when the first conversation or redundant test is collected."""
+
+    def __init__(self, options: Options, worker: Mapping[str, Any] | None = None) -> None:
+        self.options = options
+        self.groups: dict[str, Group] = {}
+        self.items: dict[str, pytest.Item] = {}
+        worker = worker or {"workercount": 1, "workerid": "gw0"}
+        self.share = _share(options.concurrency, worker["workercount"], int(worker["workerid"].removeprefix("gw")))
+        self.ledger: Ledger = open_ledger(worker.get("convo_ledger"), worker["workerid"])
+        self._readers: dict[str, dict[str, str]] = {}
+        self._order: dict[str, int] = {}
+        self._jobs: dict[str, Job] = {}
+        self._engine: Engine | None = None
+        self._ahead: Ahead | None = None
+
+    # -- what there is to run
+
+    def plan(self, items: Iterable[pytest.Item]) -> None:
+        """Learn the selected items, in their order: with them each group's n and k are fixed."""
+        for order, item in enumerate(items):
+            run = item.stash.get(RUN, None)
+            if run is None:
+                continue
+            run.group.runs.append(item.nodeid)
+            self.groups[run.group.id] = run.group
+            self.items[item.nodeid] = item
+            if run.spec is not None:
+                key = run.spec.key(run.number)
+                self._readers.setdefault(key, {})[run.group.id] = item.nodeid
+                self._order.setdefault(key, order)
+
+    def begin(self, session: pytest.Session) -> None:
+        """Collection is over and items are about to run."""
+        from .ahead import Ahead
+
+        self._ahead = Ahead(self, session)
+
+    def come_to(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        """Pytest begins with `item`: whatever may start ahead of it is offered to the engine."""
+        if self._ahead is not None:
+            self._ahead.come_to(item, nextitem)
+
+    def offer(self, items: Iterable[pytest.Item]) -> None:
+        """Let the engine run ahead in these items."""
+        jobs = [job for item in items if (job := self._new_job(item)) is not None]
+        if jobs:
+            self.engine.offer(jobs)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, started when it is first asked for."""
+        if self._engine is None:
+            from .engine import Engine
+
+            self._engine = Engine(self.share, self.ledger, self.groups, eager=self.options.eager)
+        return self._engine
+
+    def _new_job(self, item: pytest.Item) -> Job | None:
+        """The job of an item's transcript, unless it has one already or needs none."""
+        run = item.stash.get(RUN, None)
+        if run is None or run.spec is None or run.spec.key(run.number) in self._jobs:
+            return None
+        return self._job(run)
+
+    def _job(self, run: Run) -> Job:
+        from .engine import Job
+
+        assert run.spec is not None
+        key = run.spec.key(run.number)
+        if key not in self._jobs:
+            readers = self._readers[key]
+            judged = next((group for group in readers if self._judges(group)), None)
+            self._jobs[key] = Job(run.spec, run.number, self._order[key], readers, judged)
+        return self._jobs[key]
+
+    def _judges(self, group: str) -> bool:
+        return self.items[self.groups[group].runs[0]].stash[RUN].judged
+
+    # -- what came of it
+
+    def measurement(self, run: Run, waiting: Callable[[float], None]) -> Measurement:
+        """Wait for the transcript that `run` reads; raises `Spared` where nobody needs it any more."""
+        from .engine import result
+
+        job = self._job(run)
+        self.engine.want(job)
+
+        def tick(seconds: float) -> None:
+            if self._ahead is not None:
+                self.offer(self._ahead.look())
+            waiting(seconds)
+
+        return result(job.future, tick, every=0.02 if self.ledger.shared else 0.5)
+
+    def wait(self, future: Future[T]) -> T:
+        """Wait for work that was submitted to the engine."""
+        from .engine import result
+
+        try:
+            return result(future)
+        except BaseException:
+            future.cancel()
+            raise
+
+    def verdict(self, group: Group) -> Verdict | None:
+        """The verdict on a group, if its outcomes so far, over all processes, decide it."""
+        return group.rule.decide(self.ledger.tally(group.id))
+
+    def needless(self, item: pytest.Item) -> bool:
+        """Whether the verdict stands without this item's run.
+
+        A spare run first waits for those that are being made elsewhere: they may well decide the group.
+        """
+        run = item.stash[RUN]
+        if len(run.group.runs) == 1 or self.ledger.has_outcome(run.group.id, item.nodeid):
+            return False
+        while (verdict := self.verdict(run.group)) is None:
+            spare = run.group.spare(item.nodeid) and not self.options.eager
+            if not (self.ledger.shared and spare and self.ledger.in_flight(run.group.id)):
+                return False
+            time.sleep(0.02)
+        return verdict in ("pass", "fail")
+
+    def record(self, item: pytest.Item, outcome: Outcome, *, transient: bool) -> None:
+        """Enter the outcome of an item that the engine does not judge itself."""
+        run = item.stash[RUN]
+        self.ledger.record(run.group.id, item.nodeid, outcome, transient=transient)
+        if self._engine is not None:
+            self._engine.settled(run.group.id)
+
+    def again(self, item: pytest.Item) -> None:
+        """Forget what an item's run measured, so that it can be measured once more."""
+        run = item.stash[RUN]
+        self.ledger.start(run.group.id, item.nodeid)
+        if run.spec is not None:
+            key = run.spec.key(run.number)
+            if self._jobs.pop(key, None) is not None:
+                self.ledger.release(key)
+
+    def close(self) -> list[str]:
+        """End the engine; the names of tools that still run."""
+        hanging = self._engine.close() if self._engine is not None else []
+        self.ledger.close()
+        return hanging
+
+
+def _share(total: int, workers: int, number: int) -> int:
+    """A worker's share of the calls in flight: at least one, and the remainder goes to the first workers."""
+    return max(1, total // workers + (number % workers < total % workers))

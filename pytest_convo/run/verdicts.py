@@ -1,0 +1,133 @@
+"""Verdicts, made where results are reported: in the controller, or in the only process.
+
+Every run's report carries a plain dict. When a group is decided, one report is made for it under the group's node id;
+from there on it is ordinary pytest: terminal, JUnit, exit code, `-x`, `--maxfail` and `--lf` see one test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ..agreement.describe import GroupReport, describe, headline
+from ..agreement.verdict import Verdict
+from .protocol import INCONCLUSIVE
+from .results import GroupResult, Results
+
+ASKED_NOBODY = "convo::no-model-was-asked"
+
+
+class VerdictText:
+    """The text of a verdict as pytest prints it: the whole paragraph, and one line for the short summary."""
+
+    def __init__(self, group: GroupReport) -> None:
+        self.text = describe(group)
+        self.reprcrash = _Crash(headline(group))
+
+    def toterminal(self, writer: Any) -> None:
+        writer.line(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class _Crash:
+    """What the short summary asks of a failure: its message."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+
+class Verdicts:
+    """Tallies the runs of every group and reports each verdict once."""
+
+    def __init__(self, config: pytest.Config, session: pytest.Session, inconclusive: str) -> None:
+        self.config = config
+        self.session = session
+        self.inconclusive = inconclusive
+        self.results = Results()
+
+    def hear(self, report: pytest.TestReport, told: Mapping[str, Any]) -> None:
+        """A run has been reported; where that decides its group, report the verdict."""
+        group = self.results.add(report.nodeid, told)
+        if group.rule.n == 1 or group.verdict is not None:
+            return
+        verdict = group.rule.decide(group.tally)
+        if verdict is None or (verdict is Verdict.INCONCLUSIVE and group.tally.errors and "retried" not in told):
+            return  # the last run of the group may yet try its errors again
+        self._decide(group, verdict, report)
+
+    def close(self) -> None:
+        """The last run has been reported: groups whose runs all ended without a verdict are inconclusive."""
+        for group in self.results.groups.values():
+            if group.verdict is None and group.rule.n > 1 and group.ended and group.measured:
+                self._decide(group, Verdict.INCONCLUSIVE)
+
+    def complain(self, text: str) -> None:
+        """Report an error that is no run's: the session would be green without having measured anything."""
+        self._emit(ASKED_NOBODY, "setup", "failed", text)
+
+    def _decide(self, group: GroupResult, verdict: Verdict, last: pytest.TestReport | None = None) -> None:
+        group.verdict = verdict
+        text = VerdictText(group.to_report())
+        when, outcome = _SHOWN[verdict] if verdict is not Verdict.INCONCLUSIVE else INCONCLUSIVE[self.inconclusive]
+        longrepr: Any = None if outcome == "passed" else text
+        if outcome == "skipped":
+            longrepr = (group.id.partition("::")[0], 1, text.reprcrash.message)
+        seconds = sum(told.get("seconds", 0.0) for told in group.runs.values())
+        properties = _properties(group)
+        self._emit(group.id, when, outcome, longrepr, seconds=seconds, properties=properties, last=last)
+
+    def _emit(
+        self,
+        nodeid: str,
+        when: Any,
+        outcome: Any,
+        longrepr: Any,
+        *,
+        seconds: float = 0.0,
+        properties: list[tuple[str, Any]] | None = None,
+        last: pytest.TestReport | None = None,
+    ) -> None:
+        location = _location(nodeid)
+        common: dict[str, Any] = {"nodeid": nodeid, "location": location, "keywords": {nodeid: 1}}
+        hook = self.config.hook
+        self.session.testscollected += 1  # a verdict is progress of its own: 100 % at the end, not more
+        hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
+        report = pytest.TestReport(when=when, outcome=outcome, longrepr=longrepr, duration=seconds, **common)
+        if last is not None and hasattr(last, "node"):
+            report.node = last.node  # type: ignore[attr-defined]  # the worker, for reporters that ask for it
+        hook.pytest_runtest_logreport(report=report)
+        # JUnit writes properties, and ends the test case, on a teardown report.
+        hook.pytest_runtest_logreport(
+            report=pytest.TestReport(
+                when="teardown", outcome="passed", longrepr=None, user_properties=properties or [], **common
+            )
+        )
+        hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
+        self._stop_xdist()
+
+    def _stop_xdist(self) -> None:
+        """Let `-x` and `--maxfail` stop xdist too: its controller looks at its own flag only."""
+        dsession = self.config.pluginmanager.get_plugin("dsession")
+        if dsession is not None and self.session.shouldfail and not dsession.shouldstop:
+            dsession.shouldstop = self.session.shouldfail
+
+
+def _location(nodeid: str) -> tuple[str, int, str]:
+    """Where pytest says that a group is: its file, and the title above its failure."""
+    path, _, name = nodeid.partition("::")
+    if path.endswith(".py"):
+        return path, 0, name.replace("::", ".")
+    return path, 0, f"{path.rpartition('/')[0]} {name}".strip() or path
+
+
+_SHOWN = {Verdict.PASS: ("call", "passed"), Verdict.FAIL: ("call", "failed")}
+
+
+def _properties(group: GroupResult) -> list[tuple[str, Any]]:
+    tally = group.tally
+    counts = {"passes": tally.passes, "fails": tally.fails, "errors": tally.errors}
+    return [("convo.verdict", str(group.verdict)), *((f"convo.{name}", count) for name, count in counts.items())]

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+MODES = {
+    "noxdist": ["-p", "no:xdist"],
+    "n0": ["-n0"],
+    "load": ["-n2"],
+    "worksteal": ["-n2", "--dist=worksteal"],
+    "loadscope": ["-n2", "--dist=loadscope"],
+    "loadfile": ["-n2", "--dist=loadfile"],
+    "loadgroup": ["-n2", "--dist=loadgroup"],
+}
+
+VOTE = """
+import json, os, time
+from pathlib import Path
+
+SPEC = json.loads(Path(__file__).with_name("votes.json").read_text())
+
+def vote(reply, transcript):
+    time.sleep(SPEC.get("sleep", 0))
+    vote = SPEC["votes"][transcript.run - 1]
+    if vote == "!":
+        os._exit(3)
+    if vote == "1" and not os.path.exists("died"):
+        Path("died").touch()
+        os._exit(3)
+    if vote == "e":
+        raise RuntimeError("the check is broken")
+    assert vote in "y1", f"run {transcript.run} said something else"
+"""
+
+
+class Convos:
+    """A project of conversations in the making."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path = pytester.path
+
+    def write(self, files: dict[str, str]) -> None:
+        for name, text in files.items():
+            path = self.path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def say(self, name: str, files: dict[str, str] | None = None, *, toml: str = "", answer: str = "Yes.") -> Path:
+        """A conversation of one user message, answered by a script with always the same text."""
+        written = {
+            "0000_user.md": "Hello?\n",
+            "convo.toml": f'[bot]\nprovider = "scripted"\n{toml}' if "[bot]" not in toml else toml,
+            "script.toml": f"[[reply]]\ntext = {json.dumps(answer)}\n",
+            **(files or {}),
+        }
+        self.write({f"{name}/{file}": text for file, text in written.items()})
+        return self.path / name
+
+    def vote(self, name: str, votes: str, need: int, *, sleep: float = 0) -> Path:
+        """A conversation whose runs vote: y pass, n fail, e break, ! kill the process, 1 kill it the first time."""
+        spec = json.dumps({"votes": votes, "sleep": sleep})
+        toml = (
+            f'runs = {len(votes)}\nagreement = "{need}/{len(votes)}"\n'
+            '[bot]\nprovider = "scripted"\n[expect]\npython = "checks.py:vote"\n'
+        )
+        return self.say(name, {"votes.json": spec, "checks.py": VOTE}, toml=toml)
+
+    def lastfailed(self) -> dict[str, bool]:
+        return json.loads((self.path / ".pytest_cache/v/cache/lastfailed").read_text())
+
+
+@pytest.fixture
+def convos(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Convos:
+    """A fresh project; nothing of this machine's environment reaches it."""
+    for name in ("CI", "PYTHONDONTWRITEBYTECODE", "OPENAI_BASE_URL", "OPENAI_API_KEY", "PYTEST_ADDOPTS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    return Convos(pytester)
+
+
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def run(convos: Convos, mode: str) -> Callable[..., pytest.RunResult]:
+    """Run pytest in a process of its own, in each mode in turn."""
+    return lambda *args: convos.pytester.runpytest_subprocess(*MODES[mode], *args, timeout=60)

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pytest_convo.agreement.outcome import Outcome
+from pytest_convo.agreement.verdict import Tally
+from pytest_convo.run.ledger import Ledger, open_ledger
+
+
+@pytest.fixture(params=["memory", "file"])
+def ledger(request, tmp_path):
+    ledger = Ledger(tmp_path / "shared" if request.param == "file" else None)
+    yield ledger
+    ledger.close()
+
+
+def test_outcomes_are_tallied_by_group(ledger):
+    ledger.record("a", "a::run-1", Outcome.PASS)
+    ledger.record("a", "a::run-2", Outcome.FAIL)
+    ledger.record("b", "b::run-1", Outcome.FAIL)
+    assert ledger.record("a", "a::run-3", Outcome.ERROR) == Tally(1, 1, 1)
+    assert ledger.tally("b") == Tally(0, 1, 0)
+
+
+def test_an_outcome_takes_the_place_of_an_earlier_one_of_the_same_run(ledger):
+    ledger.record("a", "a::run-1", Outcome.ERROR)
+    assert ledger.record("a", "a::run-1", Outcome.PASS) == Tally(1, 0, 0)
+
+
+def test_a_run_is_in_flight_between_start_and_outcome(ledger):
+    ledger.start("a", "a::run-1")
+    ledger.start("a", "a::run-2")
+    ledger.record("a", "a::run-1", Outcome.PASS)
+    assert ledger.in_flight("a") == 1
+    ledger.abandon("a", "a::run-2")
+    ledger.abandon("a", "a::run-1")  # has its outcome: nothing to abandon
+    assert (ledger.in_flight("a"), ledger.tally("a")) == (0, Tally(1, 0, 0))
+
+
+def test_a_run_that_is_started_again_has_no_outcome_until_it_ends(ledger):
+    ledger.record("a", "a::run-1", Outcome.ERROR)
+    ledger.start("a", "a::run-1")
+    assert (ledger.in_flight("a"), ledger.tally("a")) == (1, Tally())
+
+
+def test_the_last_to_report_is_told_once_which_errors_may_pass(ledger):
+    for run, outcome, transient in (
+        ("1", Outcome.PASS, False),
+        ("2", Outcome.ERROR, True),
+        ("3", Outcome.ERROR, False),
+    ):
+        ledger.record("a", run, outcome, transient=transient)
+    assert ledger.report("a", "3", 3) == ()
+    assert ledger.report("a", "1", 3) == ()
+    assert ledger.report("a", "2", 3) == ("2",)
+    assert ledger.report("a", "2", 3) == ()
+
+
+def test_a_transcript_is_made_by_whoever_claims_it_first(tmp_path):
+    one, two = Ledger(tmp_path, "gw0"), Ledger(tmp_path, "gw1")
+    assert one.claim("key")
+    assert not two.claim("key")
+    assert two.fetch("key") is None
+    one.deliver("key", {"said": "yes"})
+    assert two.fetch("key") == {"said": "yes"}
+    one.close(), two.close()
+
+
+def test_what_a_lost_process_did_not_report_is_free_for_others(tmp_path):
+    one, two = Ledger(tmp_path, "gw0"), Ledger(tmp_path, "gw1")
+    one.claim("key")
+    one.start("a", "a::run-1")
+    one.record("a", "a::run-2", Outcome.PASS)
+    one.report("a", "a::run-2", 3)
+    one.record("a", "a::run-3", Outcome.PASS)
+    two.forget("gw0")
+    assert two.claim("key")
+    assert (two.in_flight("a"), two.tally("a")) == (0, Tally(1, 0, 0))
+    one.close(), two.close()
+
+
+def test_only_the_holder_can_release_a_claim(tmp_path):
+    one, two = Ledger(tmp_path, "gw0"), Ledger(tmp_path, "gw1")
+    one.claim("key")
+    two.release("key")
+    assert not two.claim("key")
+    one.release("key")
+    assert two.claim("key")
+    one.close(), two.close()
+
+
+def test_a_pause_holds_up_every_process(tmp_path):
+    one, two = Ledger(tmp_path, "gw0"), Ledger(tmp_path, "gw1")
+    one.hold(0.2)
+    begin = time.monotonic()
+    asyncio.run(two.wait())
+    assert time.monotonic() - begin > 0.1
+    asyncio.run(two.wait())
+    one.close(), two.close()
+
+
+def test_a_shorter_pause_does_not_end_a_longer_one(ledger):
+    ledger.hold(60)
+    ledger.hold(0)
+
+    async def wait() -> None:
+        async with asyncio.timeout(0.05):
+            await ledger.wait()
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(wait())
+
+
+def test_notes_reach_other_processes(tmp_path):
+    one, two = Ledger(tmp_path), Ledger(tmp_path)
+    one.note("header", "convo: 1 group")
+    assert two.noted("header") == "convo: 1 group"
+    assert two.noted("stop") is None
+    one.close(), two.close()
+
+
+def test_the_directory_is_nobody_elses_to_read(tmp_path):
+    Ledger(tmp_path / "shared").close()
+    assert (tmp_path / "shared").stat().st_mode & 0o777 == 0o700
+
+
+def test_without_a_shared_disk_each_process_keeps_its_own(tmp_path):
+    ledger = open_ledger(str(tmp_path / "no" / "such" / "place"), "gw0")
+    assert not ledger.shared
+    ledger.close()
+
+
+def test_threads_may_write_at_once(ledger):
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: ledger.record("a", f"run-{number}", Outcome.PASS), range(200)))
+    assert ledger.tally("a") == Tally(200, 0, 0)
+
+
+def _record(path: Path, holder: str) -> None:
+    ledger = Ledger(path, holder)
+    for number in range(50):
+        ledger.record("a", f"{holder}-{number}", Outcome.PASS)
+    ledger.close()
+
+
+def test_processes_may_write_at_once(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_record, args=(tmp_path / "shared", f"gw{number}")) for number in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(30)
+    ledger = Ledger(tmp_path / "shared")
+    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    assert ledger.tally("a") == Tally(150, 0, 0)
+    ledger.close()
