@@ -29,4 +29,6 @@ def pytest_convo_model(settings: Settings) -> ChatModel | Callable[..., Any] | N
 
 @pytest.hookspec
 def pytest_convo_checks() -> Mapping[str, Callable[..., Any]] | None:
-    """Further checks for `[expect]`, by the key that names them."""
+    """Further checks for `[expect]`, by the key that names them: functions of `(reply, value)`, where `value` is what
+    stands under the key, or of `(reply, value, transcript)`. None or True: it holds. False or a text: it does not.
+    """

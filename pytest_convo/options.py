@@ -94,6 +94,15 @@ def read(config: pytest.Config) -> Options:
     )
 
 
+def speaks(config: pytest.Config) -> bool:
+    """Whether the command line or the environment says anything about the settings of conversations."""
+    return (
+        any(config.getoption(f"convo_{name}") for name in ("set", "runs", "agreement", "model"))
+        or any(config.getini(f"convo_{name}") is not None for name in SETTINGS)
+        or any(name.startswith("PYTEST_CONVO_") for name in os.environ)
+    )
+
+
 def layers(config: pytest.Config) -> tuple[list[Layer], list[Layer]]:
     """Settings from above the files (command line, environment) and from below them (ini), nearest first."""
     from .settings.resolve import Layer, assignments_layer, environment_layer

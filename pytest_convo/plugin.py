@@ -41,6 +41,14 @@ def pytest_configure(config: pytest.Config) -> None:
         msg = "--dist each gives every run to every worker; pytest-convo spreads them: use --dist load"
         raise pytest.UsageError(msg)
     options.read(config)
+    if options.speaks(config):
+        from .collect.state import of
+
+        of(config).check()
+    if any(map(_may_be_message_file, config.args)):
+        from .collect.arguments import directed
+
+        config.args[:] = [directed(config, argument) for argument in config.args]
     if config.getoption("convo_dry"):
         config.option.collectonly = True
     if not hasattr(config, "workerinput"):
@@ -59,12 +67,17 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    name = file_path.name
-    if name != "convo.toml" and not (name[:4].isdecimal() and name[4:5] == "_"):
+    if file_path.name != "convo.toml" and not _may_be_message_file(file_path.name):
         return None
     from .collect.conversation import collect_file
 
     return collect_file(file_path, parent)
+
+
+def _may_be_message_file(path: str) -> bool:
+    """Whether the path, maybe of a node id, could be that of a message file: a look at a few characters."""
+    name = path.partition("::")[0].rpartition("/")[2]
+    return name[:4].isdecimal() and name[4:5] == "_"
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
+XDIST = ["-p", "xdist.plugin"]
 MODES = {
-    "noxdist": ["-p", "no:xdist"],
-    "n0": ["-n0"],
-    "load": ["-n2"],
-    "worksteal": ["-n2", "--dist=worksteal"],
-    "loadscope": ["-n2", "--dist=loadscope"],
-    "loadfile": ["-n2", "--dist=loadfile"],
-    "loadgroup": ["-n2", "--dist=loadgroup"],
+    "noxdist": [],
+    "n0": [*XDIST, "-n0"],
+    "load": [*XDIST, "-n2"],
+    "worksteal": [*XDIST, "-n2", "--dist=worksteal"],
+    "loadscope": [*XDIST, "-n2", "--dist=loadscope"],
+    "loadfile": [*XDIST, "-n2", "--dist=loadfile"],
+    "loadgroup": [*XDIST, "-n2", "--dist=loadgroup"],
 }
 
 VOTE = """
@@ -53,7 +54,7 @@ class Convos:
         """A conversation of one user message, answered by a script with always the same text."""
         written = {
             "0000_user.md": "Hello?\n",
-            "convo.toml": f'[bot]\nprovider = "scripted"\n{toml}' if "[bot]" not in toml else toml,
+            "convo.toml": toml if "[bot]" in toml else f'{toml}[bot]\nprovider = "scripted"\n',
             "script.toml": f"[[reply]]\ntext = {json.dumps(answer)}\n",
             **(files or {}),
         }
@@ -75,10 +76,19 @@ class Convos:
 
 @pytest.fixture
 def convos(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Convos:
-    """A fresh project; nothing of this machine's environment reaches it."""
-    for name in ("CI", "PYTHONDONTWRITEBYTECODE", "OPENAI_BASE_URL", "OPENAI_API_KEY", "PYTEST_ADDOPTS", "GITHUB_STEP_SUMMARY"):
+    """A fresh project; nothing of this machine's environment reaches it, and no plugin but ours."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_convo.plugin")
+    for name in (
+        "CI",
+        "PYTHONDONTWRITEBYTECODE",
+        "OPENAI_BASE_URL",
+        "OPENAI_API_KEY",
+        "PYTEST_ADDOPTS",
+        "GITHUB_STEP_SUMMARY",
+    ):
         monkeypatch.delenv(name, raising=False)
-    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    pytester.makeini("[pytest]\n")
     return Convos(pytester)
 
 
@@ -90,4 +100,5 @@ def mode(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def run(convos: Convos, mode: str) -> Callable[..., pytest.RunResult]:
     """Run pytest in a process of its own, in each mode in turn."""
+    convos.pytester.plugins.clear()
     return lambda *args: convos.pytester.runpytest_subprocess(*MODES[mode], *args, timeout=60)

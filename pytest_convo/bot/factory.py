@@ -80,7 +80,9 @@ def _scripted(directory: Path, case: str | None, run: int, root: Path | None) ->
     for above in _upward(directory, root):
         path = above / SCRIPT
         if path.is_file():
-            place = directory.relative_to(root).as_posix() if root else directory.name
+            place = (
+                directory.relative_to(root).as_posix() if root and directory.is_relative_to(root) else directory.name
+            )
             return ScriptedModel(_script(path, path.stat().st_mtime_ns), seed=f"{place}::{case or ''}", run=run)
     msg = f'provider = "scripted" needs a {SCRIPT}, and there is none in {directory} or above'
     raise SettingsError(msg, hint=f"write {SCRIPT} beside the conversation")

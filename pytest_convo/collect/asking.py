@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from .._compat import Skipped
 from ..agreement.outcome import Outcome
 from ..conversation.message import Message
 from ..conversation.reply import Reply
@@ -20,7 +21,6 @@ from ..errors import ConvoError
 from ..run.measure import Event, Measurement, measure
 from ..run.protocol import MEASURED
 from ..run.session import RUN
-from .conversation import ANSWERED
 from .setup import Setup
 from .spec import specs
 from .state import of
@@ -34,7 +34,8 @@ def transcript(item: pytest.Item) -> Transcript:
     """The transcript that `item` reads; raises what kept it from coming."""
     run = item.stash.get(RUN, None)
     if run is None or run.spec is None:
-        pytest.skip(ANSWERED)
+        msg = "the conversation has no turn for the bot to answer"
+        raise Skipped(msg, _use_item_location=True)
     measurement = wait_for(item)
     if measurement.transcript is None or measurement.error is not None:
         measurement.raise_unless_passed()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from .._compat import Skipped
 from ..errors import ConvoError, FormatErrors
 from ..run.measure import Spec
 from ..run.session import RUN, Run
@@ -15,8 +16,6 @@ from .errors import told_as_collect_error
 from .spec import cases, group, specs
 from .state import of
 from .waiting import wait_for
-
-ANSWERED = "already answered; set regenerate"
 
 
 class ConvoWarning(pytest.PytestWarning):
@@ -29,8 +28,7 @@ def collect_file(path: Path, parent: pytest.Collector) -> pytest.Collector | Non
     That is `convo.toml`, or the first message file where there is none. Called for every file whose name could do.
     """
     scan = of(parent.config).scan(path.parent)
-    first = scan.config.name if scan.config else scan.files[0].name if scan.files else None
-    if path.name != first or not (scan.concerns_us):
+    if path.name != scan.title:
         return None
     return ConversationFile.from_parent(parent, path=path)
 
@@ -91,7 +89,7 @@ class ConversationRun(pytest.Item):
 
     def runtest(self) -> None:
         if not self.spec.conversation.turns:
-            pytest.skip(ANSWERED)
+            raise Skipped(self.spec.conversation.skip_reason, _use_item_location=True)
         wait_for(self).raise_unless_passed()
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -12,6 +12,7 @@ import pytest
 
 from .. import options
 from ..check.loading import PACKAGE
+from ..errors import ConvoError
 from ..run.session import RunSession
 
 if TYPE_CHECKING:
@@ -42,6 +43,13 @@ class State:
         nearest, defaults = options.layers(self.config)
         return Resolver(self.config.rootpath, nearest, defaults, lambda path: frozenset(self.checks(path)))
 
+    def check(self) -> None:
+        """Raise `pytest.UsageError` for what is wrong with the command line, the environment or the ini file."""
+        try:
+            self.resolver.check()
+        except ConvoError as error:
+            raise pytest.UsageError(str(error)) from None
+
     def scan(self, directory: Path) -> Scan:
         """The message files of a directory, looked up once."""
         from ..conversation.scan import scan
@@ -53,9 +61,9 @@ class State:
 
     def hook(self, directory: Path) -> Any:
         """The hooks as the conftests at and above a directory implement them."""
-        session = self.config.pluginmanager.get_plugin("session")
-        assert isinstance(session, pytest.Session)
-        return session.gethookproxy(directory / "convo.toml")
+        session: pytest.Session | None = self.config.pluginmanager.get_plugin("session")
+        # Before there is a session, as with --convo-explain, the conftests of the arguments are all there is.
+        return self.config.hook if session is None else session.gethookproxy(directory / "convo.toml")
 
     def checks(self, directory: Path) -> Mapping[str, Callable[..., Any]]:
         """The checks that conftests add for a directory, the nearest last."""

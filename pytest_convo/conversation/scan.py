@@ -30,6 +30,11 @@ class Scan:
         return bool(self.files)
 
     @property
+    def title(self) -> str | None:
+        """The name of the file that stands for the directory: convo.toml, or the first message file where there is none."""
+        return self.config.name if self.config else self.files[0].name if self.files else None
+
+    @property
     def concerns_us(self) -> bool:
         """Whether there is a message file, a convo.toml, or something that should have been one."""
         return bool(self.files or self.errors or self.config)

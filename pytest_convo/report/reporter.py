@@ -67,10 +67,10 @@ class Reporter:
         if session.shouldfail or session.shouldstop:
             return
         self._verdicts.close()
-        if any("requests" in told or told["outcome"] == "answered" for told in self.results.runs.values()):
-            asked = sum(told.get("requests", 0) for told in self.results.runs.values())
-            if not asked and not session.testsfailed:
-                self._verdicts.complain(NOBODY_ASKED)
+        runs = self.results.runs.values()
+        asked = any(told.get("requests") for told in runs)
+        if not asked and not session.testsfailed and any(told.get("of_conversation") for told in runs):
+            self._verdicts.complain(NOBODY_ASKED)
 
     def summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The last words in the terminal, and the report as JSON."""

@@ -9,8 +9,8 @@ import pytest
 
 from .._compat import Skipped, runtestprotocol
 from ..agreement.outcome import Outcome
-from ..errors import BotFailure, HarnessError
-from .session import RUN, RunSession
+from ..errors import BotFailure, ConvoError, HarnessError
+from .session import RUN, Run, RunSession
 
 if TYPE_CHECKING:
     from .measure import Measurement
@@ -37,6 +37,7 @@ def run_item(session: RunSession, item: pytest.Item, nextitem: pytest.Item | Non
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, log=False, nextitem=nextitem)
     for report in _retry(session, item, nextitem, reports):
+        _show(session, item, report)
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     if session.ledger.shared and (reason := session.ledger.noted("stop")):
@@ -81,10 +82,10 @@ def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], re
         return
     spared = call.excinfo is not None and call.excinfo.errisinstance(Needless)
     if report.skipped and not spared:  # by a mark or by hand
-        report.convo = {**run.group.to_report(), "outcome": "skipped"}  # type: ignore[attr-defined]
+        report.convo = {**_known(item, run), "outcome": "skipped"}  # type: ignore[attr-defined]
         return
-    outcome = None if spared else _outcome(report, call)
-    told: dict[str, Any] = {**run.group.to_report(), "outcome": "spared" if outcome is None else outcome.value}
+    outcome = None if spared else _outcome(report, call, judged=run.judged)
+    told: dict[str, Any] = {**_known(item, run), "outcome": "spared" if outcome is None else outcome.value}
     measurement = item.stash.get(MEASURED, None)
     if measurement is not None and not spared:
         told |= _measured(measurement)
@@ -95,30 +96,37 @@ def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], re
     report.user_properties = [*report.user_properties, ("convo.outcome", told["outcome"])]
     if report.failed:
         told["reason"] = report.longreprtext
-        _show(report, session, outcome, several=len(run.group.runs) > 1)
     report.convo = told  # type: ignore[attr-defined]
 
 
-def _outcome(report: pytest.TestReport, call: pytest.CallInfo[None]) -> Outcome:
+def _known(item: pytest.Item, run: Run) -> dict[str, Any]:
+    """What is told of every run, whatever came of it."""
+    return {**run.group.to_report(), "of_conversation": run.judged or "convo" in getattr(item, "fixturenames", ())}
+
+
+def _outcome(report: pytest.TestReport, call: pytest.CallInfo[None], *, judged: bool) -> Outcome:
     if report.passed:
         return Outcome.PASS
-    if call.excinfo is not None and call.excinfo.errisinstance(HarnessError):
-        return Outcome.ERROR
-    if call.excinfo is not None and call.excinfo.errisinstance(BotFailure):
+    error = call.excinfo.value if call.excinfo is not None else None
+    if isinstance(error, BotFailure):
         return Outcome.FAIL
-    # As for any test of pytest: what breaks in a fixture is an error, what breaks in the test itself a failure.
-    return Outcome.FAIL if report.when == "call" else Outcome.ERROR
+    if isinstance(error, ConvoError) or judged or report.when != "call":
+        return Outcome.ERROR  # as for any test of pytest, what breaks in a fixture is an error
+    return Outcome.FAIL
 
 
 def _transient(error: BaseException) -> bool:
     return isinstance(error, HarnessError) and error.transient
 
 
-def _show(report: pytest.TestReport, session: RunSession, outcome: Outcome | None, *, several: bool) -> None:
+def _show(session: RunSession, item: pytest.Item, report: pytest.TestReport) -> None:
     """A run among several fails nothing by itself; a single one that measured nothing counts as inconclusive."""
-    if several:
+    told = getattr(report, "convo", None)
+    if told is None or not report.failed:
+        return
+    if len(item.stash[RUN].group.runs) > 1:
         report.outcome, report.longrepr, report.when = "passed", None, "call"
-    elif outcome is Outcome.ERROR:
+    elif told["outcome"] == Outcome.ERROR:
         report.when, report.outcome = INCONCLUSIVE[session.options.inconclusive]  # type: ignore[assignment]
         if report.skipped:
             path, line, _ = report.location

@@ -111,6 +111,12 @@ def test_a_script_above_the_root_is_none_of_ours(tmp_path):
         made(tmp_path, directory=tmp_path / "project", provider="scripted", root=tmp_path / "project")
 
 
+def test_a_conversation_outside_the_root_has_its_script_too(tmp_path):
+    (tmp_path / "script.toml").write_text('[[reply]]\ntext = "here"\n')
+
+    assert said(made(tmp_path, provider="scripted", root=tmp_path / "elsewhere")) == "here"
+
+
 def test_a_script_that_has_changed_is_read_again(tmp_path):
     for number, text in enumerate(("one", "two")):
         script = tmp_path / "script.toml"

@@ -163,7 +163,7 @@ def test_a_single_run_is_an_ordinary_test(convos, run):
 
 def test_dist_each_is_refused(convos):
     convos.vote("good", "y", 1)
-    result = convos.pytester.runpytest_subprocess("-n2", "--dist=each")
+    result = convos.pytester.runpytest_subprocess("-p", "xdist.plugin", "-n2", "--dist=each")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--dist each*--dist load*"])
 
@@ -173,7 +173,7 @@ def test_the_json_report(convos, run):
     assert run("--convo-json=out/report.json").ret == 0
     report = json.loads(Path(convos.path / "out/report.json").read_text())
     (group,) = report["groups"]
-    assert (group["id"], group["verdict"], group["passes"], group["fails"]) == ("split/convo.toml", "pass", 4, 1)
-    assert [each["outcome"] for each in sorted(group["runs"], key=lambda run: run["id"])] == ["pass"] * 2 + ["fail"] + [
-        "pass"
-    ] * 2
+    assert (group["id"], group["verdict"], group["passes"]) == ("split/convo.toml", "pass", 4)
+    outcomes = {each["id"].rpartition("::")[2]: each["outcome"] for each in group["runs"]}
+    assert outcomes.pop("run-3") in ("fail", "spared")  # four others may pass before it has ended
+    assert outcomes == {"run-1": "pass", "run-2": "pass", "run-4": "pass", "run-5": "pass"}

@@ -1,0 +1,314 @@
+"""Runs over real HTTP: how many at once, how often, in which order, and what happens when something goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from pytest_convo.testing import ScriptedReply, ScriptedServer
+
+PARALLEL = ["-p", "xdist.plugin", "-n2"]
+
+
+@pytest.fixture
+def serve(convos):
+    """A server with these replies, and a convo.toml that asks it; stopped at the end."""
+    servers = []
+
+    def start(*replies: ScriptedReply, toml: str = "", **options) -> ScriptedServer:
+        server = ScriptedServer(list(replies), **options)
+        server.start()
+        servers.append(server)
+        convos.write({"convo.toml": f'{toml}\n[bot]\nmodel = "test"\nbase_url = "{server.url}"\n'})
+        return server
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+def write(convos, number: int, *, users: int = 1) -> None:
+    for name in range(number):
+        convos.write({f"c{name:03}/{2 * turn:04}_user.md": f"Question {turn} of {name}" for turn in range(users)})
+
+
+@pytest.mark.parametrize("args", [[], PARALLEL], ids=["one process", "xdist"])
+def test_as_many_calls_as_allowed_and_none_twice(convos, serve, args):
+    server = serve(ScriptedReply(text="Yes.", latency=0.1), toml="runs = 2\nagreement = 1")
+    write(convos, 12)
+    result = convos.pytester.runpytest_subprocess("--convo-concurrency=6", *args)
+    assert result.ret == 0, result.stdout.str()
+    assert server.count == 24
+    assert 4 <= server.in_flight_max <= 6
+
+
+@pytest.mark.parametrize("args", [[], PARALLEL], ids=["one process", "xdist"])
+def test_a_transcript_that_two_tests_read_is_made_once(convos, serve, args):
+    server = serve(ScriptedReply(text="Yes.", latency=0.05), toml="runs = 3\nagreement = 1")
+    write(convos, 4)
+    for name in range(4):
+        convos.write({f"c{name:03}/test_{name}.py": "def test_it(convo): assert convo.last.text == 'Yes.'"})
+    result = convos.pytester.runpytest_subprocess(*args)
+    assert result.ret == 0, result.stdout.str()
+    assert server.count == 12
+    assert result.parseoutcomes()["passed"] == 8
+
+
+def test_spare_runs_are_not_asked(convos, serve):
+    server = serve(ScriptedReply(text="Yes."), toml="runs = 10\nagreement = 0.5")
+    write(convos, 3)
+    result = convos.pytester.runpytest_subprocess()
+    assert result.ret == 0
+    assert server.count == 15
+    assert result.parseoutcomes() == {"passed": 3, "spared": 15}
+    convos.pytester.runpytest_subprocess("--convo-eager")
+    assert server.count > 40
+
+
+def test_a_spare_run_is_asked_when_the_first_do_not_suffice(convos, serve):
+    replies = [ScriptedReply(text="Yes.", weight=4), ScriptedReply(text="No.", weight=1)]
+    server = serve(*replies, toml='runs = 5\nagreement = 0.8\n[expect]\ncontains = "Yes"', seed=1)
+    write(convos, 1)
+    result = convos.pytester.runpytest_subprocess()
+    assert result.ret == 0, result.stdout.str()
+    assert server.count in (4, 5)
+
+
+def test_turns_see_what_was_said_before_them(convos, serve):
+    server = serve(ScriptedReply(text="Yes."))
+    write(convos, 1, users=3)
+    convos.write({"c000/prompt.md": "Be kind.\n"})
+    assert convos.pytester.runpytest_inprocess().ret == 0
+    said = [[message["content"] for message in request.body["messages"]] for request in server.requests]
+    assert said == [
+        ["Be kind.", "Question 0 of 0"],
+        ["Be kind.", "Question 0 of 0", "Yes.", "Question 1 of 0"],
+        ["Be kind.", "Question 0 of 0", "Yes.", "Question 1 of 0", "Yes.", "Question 2 of 0"],
+    ]
+
+
+def test_settings_are_sent_as_given_and_nothing_else(convos, serve):
+    server = serve(ScriptedReply(text="Yes."))
+    write(convos, 1)
+    convos.write({"c000/convo.toml": "[bot]\ntemperature = 0\n[bot.request]\nseed = 7\n"})
+    assert convos.pytester.runpytest_inprocess().ret == 0
+    (request,) = server.requests
+    assert {key: value for key, value in request.body.items() if key != "messages"} == {
+        "model": "test",
+        "temperature": 0,
+        "seed": 7,
+    }
+
+
+TOOLS = '''
+def pytest_convo_tools(path, run):
+    orders = {"A17": "late"}
+
+    def lookup(order: str) -> str:
+        """The state of an order.
+
+        Args:
+            order: its number
+        """
+        return orders.pop(order)  # a second run would not find it, were the tools shared
+
+    return [lookup]
+'''
+
+
+def test_tools_are_made_afresh_for_each_run(convos, serve):
+    serve(
+        ScriptedReply(when="Question", calls=[{"name": "lookup", "arguments": {"order": "A17"}}]),
+        ScriptedReply(when="late", text="It is late."),
+        toml='runs = 3\nagreement = 1\n[expect]\nequals = "It is late."\ncalls = [{ name = "lookup" }]',
+    )
+    write(convos, 1)
+    convos.write({"conftest.py": TOOLS})
+    result = convos.pytester.runpytest_subprocess()
+    assert result.ret == 0, result.stdout.str()
+
+
+def test_a_model_and_a_check_of_ones_own(convos):
+    convos.write(
+        {
+            "a/0000_user.md": "Hello",
+            "a/convo.toml": "runs = 2\n[expect]\nlouder_than = 3\n",
+            "conftest.py": (
+                "def pytest_convo_model(settings):\n    return lambda messages: messages[-1]['content'] + '!!!!'\n"
+                "def pytest_convo_checks():\n"
+                "    return {'louder_than': lambda reply, value: reply.text.count('!') > value}\n"
+            ),
+        }
+    )
+    assert convos.pytester.runpytest_inprocess().ret == 0
+    convos.write({"a/convo.toml": "runs = 2\n[expect]\nlouder_than = 4\n"})
+    result = convos.pytester.runpytest_inprocess()
+    assert result.parseoutcomes()["failed"] == 1
+
+
+def test_a_passing_error_of_the_server_is_tried_again(convos, serve):
+    serve(ScriptedReply(error=500, times=1), ScriptedReply(text="Yes."), toml="runs = 2\nagreement = 1")
+    write(convos, 1)
+    result = convos.pytester.runpytest_inprocess()
+    assert result.ret == 0, result.stdout.str()
+
+
+@pytest.mark.parametrize("args", [[], PARALLEL], ids=["one process", "xdist"])
+def test_errors_are_tried_once_more_before_a_group_is_inconclusive(convos, serve, args):
+    server = serve(ScriptedReply(error=503, times=2), ScriptedReply(text="Yes."), toml="runs = 3\nagreement = 1")
+    write(convos, 1)
+    result = convos.pytester.runpytest_subprocess("--convo-set=bot.retries=0", *args)
+    assert result.ret == 0, result.stdout.str()
+    assert server.count == 5
+    assert result.parseoutcomes()["passed"] == 1
+
+
+def test_a_marked_test_that_ends_in_an_error_is_tried_once_more(convos, serve):
+    server = serve(ScriptedReply(error=503, times=1), ScriptedReply(text="Yes."))
+    convos.write(
+        {
+            "test_x.py": "import pytest\n@pytest.mark.convo(runs=2, agreement=1)\n"
+            "def test_x(bot): assert bot.ask('Hello').text == 'Yes.'\n"
+        }
+    )
+    result = convos.pytester.runpytest_inprocess("--convo-set=bot.retries=0")
+    assert result.ret == 0, result.stdout.str()
+    assert server.count == 3
+
+
+def test_a_single_run_is_tried_once_more(convos, serve):
+    server = serve(ScriptedReply(error=503, times=1), ScriptedReply(text="Yes."))
+    write(convos, 1)
+    assert convos.pytester.runpytest_inprocess("--convo-set=bot.retries=0").ret == 0
+    assert server.count == 2
+
+
+def test_an_error_that_stays_is_an_error_and_not_a_failure(convos, serve):
+    serve(ScriptedReply(error=401))
+    write(convos, 1)
+    result = convos.pytester.runpytest_inprocess()
+    assert result.ret == 1
+    assert result.parseoutcomes() == {"errors": 1}
+    result.stdout.fnmatch_lines(["*401*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_no_credentials_is_an_error_that_names_the_variable(convos):
+    convos.write({"a/0000_user.md": "Hello", "a/convo.toml": '[bot]\nmodel = "gpt-4o-mini"\n'})
+    result = convos.pytester.runpytest_inprocess()
+    assert result.parseoutcomes() == {"errors": 1}
+    result.stdout.fnmatch_lines(["*OPENAI_API_KEY*"])
+
+
+def test_a_reply_that_was_cut_off_fails(convos, serve):
+    serve(ScriptedReply(text="It is", finish_reason="length"))
+    write(convos, 1)
+    result = convos.pytester.runpytest_inprocess()
+    assert result.parseoutcomes() == {"failed": 1}
+    result.stdout.fnmatch_lines(["*length*"])
+
+
+def test_a_run_that_takes_too_long_measures_nothing(convos, serve):
+    serve(ScriptedReply(text="Yes.", latency=30), toml='timeout = "200ms"')
+    write(convos, 1)
+    result = convos.pytester.runpytest_inprocess()
+    assert result.parseoutcomes() == {"errors": 1}
+    result.stdout.fnmatch_lines(["*did not end within 0.2 s*"])
+
+
+@pytest.mark.parametrize("args", [[], PARALLEL], ids=["one process", "xdist"])
+def test_ctrl_c_ends_soon_with_a_summary(convos, serve, args, monkeypatch):
+    server = serve(ScriptedReply(text="Yes.", latency=60), toml="runs = 2")
+    write(convos, 4)
+    env = {**os.environ, "PYTEST_PLUGINS": "pytest_convo.plugin"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *args],
+        cwd=convos.path,
+        env=env,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 30
+    while server.in_flight < 4:
+        assert time.monotonic() < deadline, "no call was made"
+        time.sleep(0.02)
+    begin = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert time.monotonic() - begin < 10  # aimed at 2 s; this only tells a wait for the calls from none
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, out
+    assert "KeyboardInterrupt" in out
+
+
+def test_a_tool_that_hangs_does_not_hold_up_the_end(convos, serve):
+    serve(
+        ScriptedReply(when="Question", calls=[{"name": "sleep", "arguments": {}}]),
+        ScriptedReply(text="Yes."),
+        toml='timeout = "300ms"',
+    )
+    write(convos, 1)
+    convos.write(
+        {
+            "conftest.py": "import time\ndef pytest_convo_tools(path, run):\n    def sleep() -> str:\n"
+            "        'Sleeps.'\n        time.sleep(60)\n        return ''\n    return [sleep]\n"
+        }
+    )
+    begin = time.monotonic()
+    result = convos.pytester.runpytest_subprocess("-W", "default", timeout=30)
+    assert time.monotonic() - begin < 25
+    assert result.ret == 1
+    result.stderr.fnmatch_lines(["*tools that still run: sleep*"])
+
+
+@pytest.mark.parametrize("args", [[], PARALLEL], ids=["one process", "xdist"])
+def test_a_group_that_is_left_open_gets_no_verdict(convos, args):
+    convos.vote("a", "n", 1)
+    convos.vote("b", "yyyyy", 5, sleep=0.3)
+    result = convos.pytester.runpytest_subprocess("-x", *args)
+    assert result.ret in (1, 2)
+    assert result.parseoutcomes()["failed"] == 1
+    assert "FAILED b/convo.toml" not in result.stdout.str()
+    assert "ERROR b/convo.toml" not in result.stdout.str()
+
+
+def test_exitfirst_pays_little_ahead(convos, serve):
+    server = serve(ScriptedReply(text="No."), toml='[expect]\ncontains = "Yes"')
+    write(convos, 60)
+    result = convos.pytester.runpytest_inprocess("-x", "--convo-concurrency=2")
+    assert result.parseoutcomes() == {"failed": 1}
+    assert server.count <= 20
+
+
+def test_the_run_directory_keeps_what_was_said(convos, serve):
+    serve(ScriptedReply(text="Yes."))
+    write(convos, 1)
+    for _ in range(12):
+        assert convos.pytester.runpytest_inprocess().ret == 0
+    sessions = sorted((convos.path / ".convo/runs").iterdir())
+    assert len(sessions) == 10
+    kept = sessions[-1] / "c000/0000_user.md/run-1"
+    assert (kept / "0001_assistant.md").read_text() == "Yes.\n"
+    kinds = [json.loads(line)["kind"] for line in (kept / "events.jsonl").read_text().splitlines()]
+    assert kinds[0] == "request"
+    assert kinds[-1] == "check"
+    (request,) = (json.loads(line) for line in (kept / "requests.jsonl").read_text().splitlines())
+    assert request["body"]["messages"][0]["content"] == "Question 0 of 0"
+    assert (convos.path / ".convo/.gitignore").read_text().endswith("*\n")
+
+
+def test_the_source_tree_is_left_alone(convos, serve):
+    serve(ScriptedReply(text="Yes."))
+    write(convos, 1)
+    before = {path: path.read_bytes() for path in convos.path.rglob("*") if path.is_file()}
+    convos.pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    after = {
+        path: path.read_bytes() for path in convos.path.rglob("*") if path.is_file() and ".convo" not in path.parts
+    }
+    assert after == before
