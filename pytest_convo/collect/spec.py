@@ -57,7 +57,8 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
         errors, lambda: read(directory, variables=settings.vars, regenerate=settings.regenerate, scan=scan)
     )
     model = model_maker(state, settings, directory, case, hook)
-    _try(errors, lambda: model(1))
+    if _try(errors, lambda: model(1)) is not None and settings.bot.provider == "openai":
+        state.preload()
     if conversation is None or errors:
         raise FormatErrors(errors)
     checks = checks_for(settings.expect, conversation.turns, extra=state.checks(directory), mistake=resolved.mistake)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .. import options
+from ..bot.clients import preload
 from ..check.loading import PACKAGE
 from ..errors import ConvoError
 from ..run.session import RunSession
@@ -32,6 +34,7 @@ class State:
         self.runs = RunSession(self.options, getattr(config, "workerinput", None))
         self.specs: dict[tuple[Path, str | None], Spec] = {}
         self._scans: dict[str, Scan] = {}
+        self._preloading = False
         # The package in which files of checks are imported: a failed assert in them shows its values.
         pytest.register_assert_rewrite(PACKAGE)
 
@@ -42,6 +45,12 @@ class State:
 
         nearest, defaults = options.layers(self.config)
         return Resolver(self.config.rootpath, nearest, defaults, lambda path: frozenset(self.checks(path)))
+
+    def preload(self) -> None:
+        """Import the SDK beside the collection, once: it takes a third of a second, and collection reads files."""
+        if not self._preloading and not self.config.option.collectonly:
+            self._preloading = True
+            threading.Thread(target=preload, name="convo-preload", daemon=True).start()
 
     def check(self) -> None:
         """Raise `pytest.UsageError` for what is wrong with the command line, the environment or the ini file."""
@@ -63,7 +72,7 @@ class State:
         """The hooks as the conftests at and above a directory implement them."""
         session: pytest.Session | None = self.config.pluginmanager.get_plugin("session")
         # Before there is a session, as with --convo-explain, the conftests of the arguments are all there is.
-        return self.config.hook if session is None else session.gethookproxy(directory / "convo.toml")
+        return self.config.hook if session is None else session.gethookproxy(directory)
 
     def checks(self, directory: Path) -> Mapping[str, Callable[..., Any]]:
         """The checks that conftests add for a directory, the nearest last."""

@@ -101,7 +101,7 @@ async def measure(spec: Spec, run: int, idle: Callable[[], AbstractAsyncContextM
             evaluation = evaluate(spec.checks, transcript)
     except BotFailure as error:
         return measured(Outcome.FAIL, str(error), error=error, transcript=transcript_of(error))
-    except HarnessError as error:
+    except ConvoError as error:
         return measured(Outcome.ERROR, str(error), error=error, transcript=transcript_of(error))
     for found in evaluation.results:
         told = {"turn": found.turn, "name": found.name, "outcome": found.outcome.value, "reason": found.reason}
@@ -117,7 +117,7 @@ async def _play(spec: Spec, run: int, idle: Any, observe: Callable[[Event], None
 
     seconds = spec.settings.timeout
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds) as limit:
             return await play(
                 spec.conversation,
                 model=spec.model(run),
@@ -130,5 +130,7 @@ async def _play(spec: Spec, run: int, idle: Any, observe: Callable[[Event], None
                 idle=idle,
             )
     except TimeoutError:
+        if not limit.expired():
+            raise  # somebody else's
         msg = f"the run did not end within {seconds:g} s"
         raise RunTimeout(msg, hint="raise `timeout` in convo.toml if the bot needs longer") from None

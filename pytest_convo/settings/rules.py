@@ -24,7 +24,7 @@ _SET_ELSEWHERE = {
     "model": "set model in [bot]",
     "temperature": "set temperature in [bot]",
     "messages": "the messages are the files of the conversation",
-    "stream": "a reply is always streamed where that can be done",
+    "stream": "replies are streamed where somebody listens, and only there",
     "n": "set runs for several answers: each is then a conversation of its own",
 }
 
