@@ -238,7 +238,10 @@ def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport, sched: Any
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     if (state := _state(config)) is not None:
+        from .report.directory import close
+
         state.close()
+        close(config)
     if (reporter := _reporter(config)) is not None:
         reporter.leave()
 

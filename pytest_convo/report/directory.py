@@ -1,16 +1,17 @@
 """The run directory: what each run of the last sessions said and did, as files one can read.
 
-`.convo/runs/<session>/<node id>/` holds the transcript as message files, `events.jsonl` with everything that happened
-in order, `requests.jsonl` with what was sent, and `checks.json`.
+`.convo/runs/<session>/<node id>/` holds the transcript as message files, and `events.jsonl`: everything that happened,
+in order and one event a line, requests with their bodies, retries, replies, tools, checks and the outcome.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ import pytest
 from ..run.protocol import MEASURED
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from ..collect.state import State
     from ..conversation.message import Message
     from ..conversation.transcript import Transcript
@@ -28,6 +31,7 @@ KEPT = 10
 """Sessions that are kept."""
 
 _NAME = pytest.StashKey[str]()
+_KEEPER = pytest.StashKey["Keeper"]()
 
 
 def session_name(config: pytest.Config) -> str:
@@ -46,16 +50,74 @@ def of_session(config: pytest.Config) -> Path | None:
 
 
 def keep(state: State, item: pytest.Item, report: pytest.TestReport) -> None:
-    """Write what an item's run measured; the report says where."""
+    """Have what an item's run measured written; the report says where."""
     measurement = item.stash.get(MEASURED, None)
     told = getattr(report, "convo", None)
     if measurement is None or told is None or told["outcome"] == "spared":
         return
-    root = _root(state.config)
-    directory = root / item.nodeid.replace("::", "/")
-    directory.mkdir(parents=True, exist_ok=True)
-    _write(directory, measurement, told)
-    told["directory"] = str(directory.relative_to(state.config.rootpath))
+    if _KEEPER not in state.config.stash:
+        state.config.stash[_KEEPER] = Keeper(state.config)
+    told["directory"] = state.config.stash[_KEEPER].put(item.nodeid, measurement, told)
+
+
+def close(config: pytest.Config) -> None:
+    """Wait until everything is written."""
+    if _KEEPER in config.stash:
+        config.stash[_KEEPER].close()
+
+
+class Keeper:
+    """Writes runs in a thread of its own: a run is several small files, and pytest need not wait for a disk."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        self._rootdir = config.rootpath
+        self._root = _root(config)
+        self._made = {str(self._root)}
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="convo-keeper")
+        self._written: list[Future[None]] = []
+
+    def put(self, nodeid: str, measurement: Measurement, told: Mapping[str, Any]) -> str:
+        """Write a run before long; its directory, relative to the rootdir."""
+        directory = self._root / nodeid.replace("::", "/")
+        self._written.append(self._pool.submit(self._write, str(directory), measurement, dict(told)))
+        return str(directory.relative_to(self._rootdir))
+
+    def close(self) -> None:
+        """Wait for the last file; what could not be written is raised."""
+        self._pool.shutdown()
+        for written in self._written:
+            written.result()
+
+    def _write(self, directory: str, measurement: Measurement, told: Mapping[str, Any]) -> None:
+        self._make(directory)
+        if measurement.transcript is not None:
+            for name, text in message_files(measurement.transcript):
+                _put(f"{directory}/{name}", text)
+        found = {"kind": "outcome", "outcome": told["outcome"], "reason": told.get("reason", "")}
+        events = [*measurement.events, found]
+        _put(f"{directory}/events.jsonl", "".join(map(_line, events)))
+
+    def _make(self, directory: str) -> None:
+        if directory not in self._made:
+            self._make(directory.rpartition("/")[0])
+            with contextlib.suppress(FileExistsError):  # another worker's
+                os.mkdir(directory)  # noqa: PTH102 pathlib takes three times as long, for every run
+            self._made.add(directory)
+
+
+def _put(path: str, text: str) -> None:
+    """Write a file with as few system calls as can be: there are several for each run."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        os.write(file, text.encode(errors="surrogateescape"))
+    finally:
+        os.close(file)
+
+
+def _line(event: Any) -> str:
+    return json.dumps(event, ensure_ascii=False, default=str) + "\n"
 
 
 def _root(config: pytest.Config) -> Path:
@@ -74,24 +136,6 @@ def _prune(runs: Path) -> None:
     """Remove all but the newest sessions; another process may be doing the same."""
     for old in sorted(path for path in runs.iterdir() if path.is_dir())[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
-
-
-def _write(directory: Path, measurement: Measurement, told: dict[str, Any]) -> None:
-    if measurement.transcript is not None:
-        for name, text in message_files(measurement.transcript):
-            (directory / name).write_text(text)
-    events: Sequence[Any] = measurement.events
-    requests = [event for event in events if event["kind"] == "request"]
-    rest = [{key: value for key, value in event.items() if key != "body"} for event in events]
-    (directory / "events.jsonl").write_text(_lines(rest))
-    (directory / "requests.jsonl").write_text(_lines(requests))
-    checks = [event for event in events if event["kind"] == "check"]
-    found = {"outcome": told["outcome"], "reason": told.get("reason", ""), "checks": checks}
-    (directory / "checks.json").write_text(json.dumps(found, indent=1, ensure_ascii=False, default=str) + "\n")
-
-
-def _lines(events: Sequence[Any]) -> str:
-    return "".join(json.dumps(event, ensure_ascii=False, default=str) + "\n" for event in events)
 
 
 def message_files(transcript: Transcript) -> list[tuple[str, str]]:

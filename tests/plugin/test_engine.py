@@ -295,10 +295,9 @@ def test_the_run_directory_keeps_what_was_said(convos, serve):
     assert len(sessions) == 10
     kept = sessions[-1] / "c000/0000_user.md/run-1"
     assert (kept / "0001_assistant.md").read_text() == "Yes.\n"
-    kinds = [json.loads(line)["kind"] for line in (kept / "events.jsonl").read_text().splitlines()]
-    assert kinds == ["turn", "request", "reply", "check"]
-    (request,) = (json.loads(line) for line in (kept / "requests.jsonl").read_text().splitlines())
-    assert request["body"]["messages"][0]["content"] == "Question 0 of 0"
+    events = [json.loads(line) for line in (kept / "events.jsonl").read_text().splitlines()]
+    assert [event["kind"] for event in events] == ["turn", "request", "reply", "check", "outcome"]
+    assert events[1]["body"]["messages"][0]["content"] == "Question 0 of 0"
     assert (convos.path / ".convo/.gitignore").read_text().endswith("*\n")
 
 
