@@ -181,6 +181,10 @@ class _Reports:
             _needed_reporter(self.config).hear(report)
         return result
 
+    def pytest_keyboard_interrupt(self) -> None:
+        if (reporter := _reporter(self.config)) is not None:
+            reporter.stop("interrupted")
+
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] | None:
     if not hasattr(report, "convo") and not hasattr(report, "convo_lost"):

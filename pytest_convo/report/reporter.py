@@ -16,6 +16,7 @@ import pytest
 from .. import options
 from ..run.ledger import Ledger
 from ..run.results import Results
+from ..run.session import STOP
 from ..run.verdicts import Verdicts
 from ..run.xdist import restartable
 from . import directory, json_report, terminal
@@ -55,9 +56,13 @@ class Reporter:
         """A run has been reported."""
         told: Mapping[str, Any] = report.convo
         self.verdicts.hear(report, told)
-        session = self.verdicts.session
-        if session.shouldfail and (ledger := self.ledger()) is not None:
-            ledger.note("stop", str(session.shouldfail))
+        if self.verdicts.session.shouldfail:
+            self.stop(str(self.verdicts.session.shouldfail))
+
+    def stop(self, reason: str) -> None:
+        """Tell the workers that the session ends early."""
+        if (ledger := self.ledger()) is not None:
+            ledger.note(STOP, reason)
 
     def close(self) -> None:
         """The last item has been reported; what is still open is decided, and a session without any call is no pass."""

@@ -10,7 +10,7 @@ import pytest
 from .._compat import Skipped, runtestprotocol
 from ..agreement.outcome import Outcome
 from ..errors import BotFailure, ConvoError, HarnessError
-from .session import RUN, Run, RunSession
+from .session import RUN, STOP, Run, RunSession
 
 if TYPE_CHECKING:
     from .measure import Measurement
@@ -40,7 +40,7 @@ def run_item(session: RunSession, item: pytest.Item, nextitem: pytest.Item | Non
         _show(session, item, report)
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    if session.ledger.shared and (reason := session.ledger.noted("stop")):
+    if session.ledger.shared and (reason := session.ledger.noted(STOP)):
         item.session.shouldstop = reason  # of its own accord a worker empties its queue, for no run of it has failed
     return True
 

@@ -41,6 +41,9 @@ class Run:
 
 RUN = pytest.StashKey[Run]()
 
+STOP = "stop"
+"""The note in the ledger by which the controller of xdist says that the session ends early, and why."""
+
 
 class RunSession:
     """The runs of this process; made when the first conversation or redundant test is collected."""
@@ -131,6 +134,8 @@ class RunSession:
         self.engine.want(job)
 
         def tick(seconds: float) -> None:
+            if self.ledger.shared and (reason := self.ledger.noted(STOP)):
+                pytest.exit(reason)  # the controller does not wait for calls, so neither does a worker
             if self._ahead is not None:
                 self.offer(self._ahead.look())
             waiting(seconds)
