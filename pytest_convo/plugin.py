@@ -5,6 +5,7 @@ Loading this module must cost nothing: the rooms are imported by the first hook 
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -37,9 +38,6 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "convo(runs, agreement, good, bad): run the test several times, for one verdict")
-    if config.getoption("dist", None) == "each":
-        msg = "--dist each gives every run to every worker; pytest-convo spreads them: use --dist load"
-        raise pytest.UsageError(msg)
     options.read(config)
     if options.speaks(config):
         from .collect.state import of
@@ -121,7 +119,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         state.runs.begin(session)
     result = yield
     if (reporter := _reporter(session.config)) is not None:
-        reporter.close()
+        reporter.conclude()
     return result
 
 
@@ -144,7 +142,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    if _state(pyfuncitem.config) is None:
+    if _state(pyfuncitem.config) is None or not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     from .collect.function import run_coroutine
 
@@ -223,13 +221,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any | None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_node_collection_finished(node: Any) -> None:
-    _needed_reporter(node.config).introduce()
+def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
+    _needed_reporter(node.config).introduce(ids)
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    _needed_reporter(node.config).lose(node)
+def pytest_testnodedown(node: Any, error: object | None) -> None:
+    if error is not None:
+        _needed_reporter(node.config).lose(node)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -240,6 +239,11 @@ def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport, sched: Any
 # -- the end
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput") and session.config.getoption("convo_json"):
+        _needed_reporter(session.config).write()
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     if (state := _state(config)) is not None:
         from .report.directory import close
@@ -247,7 +251,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         state.close()
         close(config)
     if (reporter := _reporter(config)) is not None:
-        reporter.leave()
+        reporter.clean_up()
 
 
 def _state(config: pytest.Config) -> State | None:

@@ -19,6 +19,8 @@ _WIDTH = 100
 _CLASSES = 5
 _FEW = 20
 _CLOSE_CALL = 0.1
+_WORTH_A_WORD = 0.05
+_SPANS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ def _close_call(group: GroupReport) -> Iterator[str]:
 
 def _seconds(group: GroupReport) -> Iterator[str]:
     seconds = sorted(run.seconds for run in group.runs if run.outcome is not None and run.seconds)
-    if seconds:
+    if seconds and seconds[-1] >= _WORTH_A_WORD:
         shortest, longest = f"{seconds[0]:.1f}", f"{seconds[-1]:.1f}"
         yield f"seconds: {shortest}{'' if shortest == longest else f' to {longest}'} a run"
 
@@ -172,7 +174,9 @@ def _names(runs: Sequence[str]) -> str:
             spans[-1].append(run)
         else:
             spans.append([run])
-    return ", ".join(f"{span[0]} to {span[-1]}" if len(span) > 2 else ", ".join(span) for span in spans)
+    shown = [f"{span[0]} to {span[-1]}" if len(span) > 2 else ", ".join(span) for span in spans[:_SPANS]]
+    others = sum(map(len, spans[_SPANS:]))
+    return ", ".join(shown) + (f" and {others} more" if others else "")
 
 
 def _number(run: str) -> int:

@@ -11,6 +11,6 @@ class Outcome(StrEnum):
     `FAIL`: a check does not hold, or the bot used up its limits. `ERROR`: nothing was measured.
     """
 
-    PASS = "pass"  # noqa: S105 - no password
+    PASS = "pass"
     FAIL = "fail"
     ERROR = "error"

@@ -17,7 +17,7 @@ from .threshold import needed
 class Verdict(StrEnum):
     """What a group's runs prove together."""
 
-    PASS = "pass"  # noqa: S105 - no password
+    PASS = "pass"
     FAIL = "fail"
     INCONCLUSIVE = "inconclusive"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from functools import cache
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     import ssl
@@ -53,16 +54,22 @@ def shared_client(
             api_key=api_key,
             timeout=openai.Timeout(timeout, connect=min(timeout, 5.0)),
             max_retries=0,
-            http_client=_http_client(transport),
+            http_client=_http_client(transport, proxies=not _is_here(base_url)),
         )
     return clients[key]
 
 
-def _http_client(transport: Transport) -> httpx2.AsyncClient:
+def _is_here(base_url: str | None) -> bool:
+    """Whether the server is on this machine: no proxy of the environment can reach it."""
+    host = urlsplit(base_url or "").hostname or ""
+    return host == "localhost" or host == "::1" or host.startswith("127.")
+
+
+def _http_client(transport: Transport, *, proxies: bool) -> httpx2.AsyncClient:
     import openai
 
     make = openai.DefaultAioHttpClient if transport == "aiohttp" else openai.DefaultAsyncHttpxClient
-    return make(verify=_tls())
+    return make(verify=_tls(), trust_env=proxies)
 
 
 @cache

@@ -18,7 +18,7 @@ from ..conversation.message import Message
 from ..conversation.reply import Reply
 from ..conversation.transcript import Transcript, Turn
 from ..errors import ConvoError
-from ..run.measure import Event, Measurement, measure
+from ..run.measure import Event, Measurement, measure, within
 from ..run.protocol import MEASURED
 from ..run.session import RUN
 from .setup import Setup
@@ -121,15 +121,16 @@ class Bot:
         from ..bot.answer import answer
         from ..bot.tools import make_tools
 
-        reply, messages = await answer(
-            setup.model(self._run),
-            system=setup.system if system is None else system or None,
-            history=history,
-            tools=setup.tools(self._run) if tools is None else make_tools([tools]),
-            bot=setup.bot(request),
-            observe=lambda event: self._events.append({"at": round(time.perf_counter() - self._began, 4), **event}),
-            idle=idle,
-        )
+        async with within(setup.settings.timeout):
+            reply, messages = await answer(
+                setup.model(self._run),
+                system=setup.system if system is None else system or None,
+                history=history,
+                tools=setup.tools(self._run) if tools is None else make_tools([tools]),
+                bot=setup.bot(request),
+                observe=lambda event: self._events.append({"at": round(time.perf_counter() - self._began, 4), **event}),
+                idle=idle,
+            )
         self._messages.extend([*history, *messages])
         self._turns.append(Turn(len(self._messages) - 1, reply, tuple(messages)))
         self._keep()

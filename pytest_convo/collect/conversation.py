@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from .._compat import Skipped
-from ..errors import ConvoError, FormatErrors
+from ..errors import ConvoError
 from ..run.measure import Spec
 from ..run.session import RUN, Run
 from .errors import told_as_collect_error
-from .spec import cases, group, specs
+from .spec import group, specs_of_all
 from .state import of
 from .waiting import wait_for
 
@@ -42,14 +42,14 @@ class ConversationFile(pytest.File):
         scan = state.scan(directory)
         for miss in scan.near_misses:
             self.warn(ConvoWarning(f"{directory / miss.name}: not a message file: {miss.reason}"))
+        state.broken.add(directory)
         with told_as_collect_error(self.config):
-            if scan.errors:
-                raise FormatErrors(scan.errors)
-            if not scan.is_conversation:
+            if not scan.is_conversation and not scan.errors:
                 state.resolver.resolve(directory)  # it gives defaults to what lies below; is it sound?
+                state.broken.remove(directory)
                 return
-            ids = cases(state, directory)
-            found = specs(self, directory, ids)
+            ids, found = specs_of_all(self, directory)
+        state.broken.remove(directory)
         for case, spec in zip(ids, found, strict=True):
             if case is None:
                 yield from runs(self, spec)

@@ -12,9 +12,11 @@ import pytest
 from ..run.group import Group
 from ..run.measure import Spec
 from ..run.session import RUN, Run
-from .errors import told_as_collect_error
+from .errors import relative, told_as_collect_error
 from .spec import cases, group, specs
 from .state import of
+
+FIXTURES = "pytest_convo.fixtures"
 
 MARK = ("runs", "agreement", "good", "bad")
 
@@ -31,12 +33,18 @@ def replaced(made: list[pytest.Item | pytest.Collector]) -> list[pytest.Item | p
 
 
 def _is_redundant(function: pytest.Function) -> bool:
-    return "convo" in function.fixturenames or function.get_closest_marker("convo") is not None
+    return _takes_convo(function) or function.get_closest_marker("convo") is not None
+
+
+def _takes_convo(function: pytest.Function) -> bool:
+    """Whether the `convo` that the function takes, if any, is ours: a project may have a fixture of that name."""
+    definitions = function._fixtureinfo.name2fixturedefs.get("convo", ())  # noqa: SLF001
+    return any(definition.func.__module__ == FIXTURES for definition in definitions)
 
 
 def run_coroutine(item: pytest.Function) -> bool | None:
     """Run a coroutine test that no plugin for async tests takes care of; None leaves it to them, and to pytest."""
-    if not inspect.iscoroutinefunction(item.obj) or item.get_closest_marker("anyio") is not None:
+    if RUN not in item.stash or item.get_closest_marker("anyio") is not None:
         return None
     if any(base.__module__.startswith("pytest_asyncio") for base in type(item).__mro__):
         return None
@@ -68,7 +76,7 @@ class RedundantFunction(pytest.Collector):
 
     def _specs(self, function: pytest.Function) -> tuple[list[str | None], list[Spec | None]]:
         """The conversation that the function reads, once for each of its cases; a lone None where it reads none."""
-        if "convo" not in function.fixturenames:
+        if not _takes_convo(function):
             return [None], [None]
         directory = self.path.parent
         state = of(self.config)
@@ -78,6 +86,9 @@ class RedundantFunction(pytest.Collector):
                 "  put the test beside the message files, or take `bot` and ask `bot.conversation(path)`"
             )
             raise self.CollectError(msg)
+        if directory in state.broken:
+            msg = f"the conversation beside it cannot be read: see {directory / str(state.scan(directory).title)}"
+            raise self.CollectError(relative(msg, self.config))
         ids = list(cases(state, directory))
         return ids, list(specs(self, directory, ids))
 

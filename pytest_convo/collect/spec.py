@@ -25,6 +25,17 @@ def cases(state: State, directory: Path) -> Sequence[str | None]:
     return state.resolver.cases(directory) or (None,)
 
 
+def specs_of_all(node: pytest.Item | pytest.Collector, directory: Path) -> tuple[Sequence[str | None], Sequence[Spec]]:
+    """The ids of a conversation's cases, and each as it can be run; `FormatErrors` with everything that is wrong."""
+    state = of(node.config)
+    errors: list[ConvoError] = list(state.scan(directory).errors)
+    ids: Sequence[str | None] | None = _try(errors, partial(cases, state, directory))
+    found: Sequence[Spec] | None = _try(errors, partial(specs, node, directory, ids)) if ids is not None else None
+    if errors or ids is None or found is None:
+        raise FormatErrors(list({str(error): error for error in errors}.values()))
+    return ids, found
+
+
 def specs(node: pytest.Item | pytest.Collector, directory: Path, ids: Sequence[str | None]) -> list[Spec]:
     """The cases of the conversation at `directory`, each read once in a session.
 

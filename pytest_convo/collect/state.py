@@ -33,8 +33,9 @@ class State:
         self.options = options.read(config)
         self.runs = RunSession(self.options, getattr(config, "workerinput", None))
         self.specs: dict[tuple[Path, str | None], Spec] = {}
+        self.broken: set[Path] = set()
         self._scans: dict[str, Scan] = {}
-        self._preloading = False
+        self._preload = threading.Thread(target=preload, name="convo-preload", daemon=True)
         # The package in which files of checks are imported: a failed assert in them shows its values.
         pytest.register_assert_rewrite(PACKAGE)
 
@@ -48,9 +49,8 @@ class State:
 
     def preload(self) -> None:
         """Import the SDK beside the collection, once: it takes a third of a second, and collection reads files."""
-        if not self._preloading and not self.config.option.collectonly:
-            self._preloading = True
-            threading.Thread(target=preload, name="convo-preload", daemon=True).start()
+        if self._preload.ident is None and not self.config.option.collectonly:
+            self._preload.start()
 
     def check(self) -> None:
         """Raise `pytest.UsageError` for what is wrong with the command line, the environment or the ini file."""
@@ -83,6 +83,8 @@ class State:
 
     def close(self) -> None:
         """End what this process has running."""
+        if self._preload.ident is not None:
+            self._preload.join()
         hanging = self.runs.close()
         if hanging:
             names = ", ".join(hanging)

@@ -31,7 +31,7 @@ class Scan:
 
     @property
     def title(self) -> str | None:
-        """The name of the file that stands for the directory: convo.toml, or the first message file where there is none."""
+        """The file that stands for the directory: convo.toml, or the first message file where there is none."""
         return self.config.name if self.config else self.files[0].name if self.files else None
 
     @property

@@ -11,6 +11,7 @@ import datetime
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,8 @@ def keep(state: State, item: pytest.Item, report: pytest.TestReport) -> None:
         return
     if _KEEPER not in state.config.stash:
         state.config.stash[_KEEPER] = Keeper(state.config)
-    told["directory"] = state.config.stash[_KEEPER].put(item.nodeid, measurement, told)
+    if (directory := state.config.stash[_KEEPER].put(item.nodeid, measurement, told)) is not None:
+        told["directory"] = directory
 
 
 def close(config: pytest.Config) -> None:
@@ -73,22 +75,38 @@ class Keeper:
         from concurrent.futures import ThreadPoolExecutor
 
         self._rootdir = config.rootpath
-        self._root = _root(config)
-        self._made = {str(self._root)}
+        self._root = config.rootpath / ".convo" / "runs" / session_name(config)
+        self._made: set[str] = set()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="convo-keeper")
+        self._unwritable = False
         self._written: list[Future[None]] = []
 
-    def put(self, nodeid: str, measurement: Measurement, told: Mapping[str, Any]) -> str:
-        """Write a run before long; its directory, relative to the rootdir."""
+    def put(self, nodeid: str, measurement: Measurement, told: Mapping[str, Any]) -> str | None:
+        """Write a run before long; its directory, relative to the rootdir, or None where nothing can be written."""
+        if not self._made and not self._begin():
+            return None
         directory = self._root / nodeid.replace("::", "/")
         self._written.append(self._pool.submit(self._write, str(directory), measurement, dict(told)))
         return str(directory.relative_to(self._rootdir))
 
     def close(self) -> None:
-        """Wait for the last file; what could not be written is raised."""
+        """Wait for the last file, and say once what kept one from being written."""
         self._pool.shutdown()
-        for written in self._written:
-            written.result()
+        errors = [error for written in self._written if (error := written.exception()) is not None]
+        if errors:
+            warnings.warn(f"pytest-convo could not keep {len(errors)} runs: {errors[0]}", stacklevel=2)
+
+    def _begin(self) -> bool:
+        if self._unwritable:
+            return False
+        try:
+            _make_root(self._root)
+        except OSError as error:
+            self._unwritable = True
+            warnings.warn(f"pytest-convo keeps no runs: {error}", stacklevel=2)
+            return False
+        self._made.add(str(self._root))
+        return True
 
     def _write(self, directory: str, measurement: Measurement, told: Mapping[str, Any]) -> None:
         self._make(directory)
@@ -111,7 +129,7 @@ def _put(path: str, text: str) -> None:
     """Write a file with as few system calls as can be: there are several for each run."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     try:
-        os.write(file, text.encode(errors="surrogateescape"))
+        os.write(file, text.encode(errors="backslashreplace"))
     finally:
         os.close(file)
 
@@ -120,16 +138,14 @@ def _line(event: Any) -> str:
     return json.dumps(event, ensure_ascii=False, default=str) + "\n"
 
 
-def _root(config: pytest.Config) -> Path:
-    base = config.rootpath / ".convo"
-    root = base / "runs" / session_name(config)
-    if not root.is_dir():
-        root.mkdir(parents=True, exist_ok=True)
-        ignore = base / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("# what pytest-convo keeps of its last sessions\n*\n")
-        _prune(base / "runs")
-    return root
+def _make_root(root: Path) -> None:
+    if root.is_dir():
+        return
+    root.mkdir(parents=True, exist_ok=True)
+    ignore = root.parents[1] / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("# what pytest-convo keeps of its last sessions\n*\n")
+    _prune(root.parent)
 
 
 def _prune(runs: Path) -> None:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..collect.errors import relative
 from ..conversation.message import Message
+from ..errors import ConvoError
 from ..run.session import RUN
 
 if TYPE_CHECKING:
@@ -25,8 +27,11 @@ def show(session: pytest.Session) -> None:
         if run is not None and run.spec is not None and run.judged:
             seen.setdefault(run.group.id, run.spec)
     for group, spec in seen.items():
-        for text in requests(spec):
-            writer.line(f"{group}: {text}")
+        try:
+            for text in requests(spec):
+                writer.line(f"{group}: {text}")
+        except ConvoError as error:
+            writer.line(f"{group}: {relative(str(error), session.config)}")
 
 
 def requests(spec: Spec) -> Iterator[str]:

@@ -40,7 +40,7 @@ def _group(group: GroupResult) -> dict[str, Any]:
     tally = group.tally
     found: dict[str, Any] = {
         "id": group.id,
-        "verdict": str(group.verdict) if group.verdict is not None else None,
+        "verdict": _verdict(group),
         "needs": group.rule.text,
         "runs_selected": group.rule.n,
         "runs_declared": group.declared,
@@ -54,6 +54,12 @@ def _group(group: GroupResult) -> dict[str, Any]:
         found |= {"label": label(tally, group.verdict), "headline": headline(group.to_report())}
     found["runs"] = [_run(nodeid, told) for nodeid, told in group.runs.items()]
     return found
+
+
+def _verdict(group: GroupResult) -> str | None:
+    """The group's verdict; a single run is its own, and what was not finished has none."""
+    verdict = group.rule.decide(group.tally) if group.rule.n == 1 else group.verdict
+    return None if verdict is None else str(verdict)
 
 
 _OF_A_RUN = ("outcome", "reason", "answer", "seconds", "requests", "tokens", "models", "directory")

@@ -25,11 +25,11 @@ def header(state: State) -> str | None:
     groups = runs.groups.values()
     specs = {spec.directory: spec for spec in state.specs.values()}
     bots = _most({spec.settings.bot.model or spec.settings.bot.provider for spec in specs.values()})
-    needs = _most({group.rule.text for group in groups if len(group.runs) > 1})
+    needs = _most({group.rule.text.removeprefix("needs ") for group in groups if len(group.runs) > 1})
     parts = [
         f"{count(len(groups), 'group')}, {count(len(runs.items), 'run')}",
         f"bot {bots}" if bots else "",
-        needs,
+        f"needs {needs}" if needs else "",
         f"{state.options.concurrency} at once",
         "every run at once" if state.options.eager else "",
         "live",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 import shutil
 import tempfile
 import time
@@ -15,14 +15,14 @@ import pytest
 
 from .. import options
 from ..run.ledger import Ledger
+from ..run.protocol import show
 from ..run.results import Results
 from ..run.session import STOP
 from ..run.verdicts import Verdicts
-from ..run.xdist import restartable
+from ..run.xdist import is_run, restartable
 from . import directory, json_report, terminal
 
 _REPORTER = pytest.StashKey["Reporter"]()
-_RUN = re.compile(r"::run-\d+$")
 
 
 class Reporter:
@@ -64,7 +64,7 @@ class Reporter:
         if (ledger := self.ledger()) is not None:
             ledger.note(STOP, reason)
 
-    def close(self) -> None:
+    def conclude(self) -> None:
         """The last item has been reported; what is still open is decided, and a session without any call is no pass."""
         if self._verdicts is None:
             return
@@ -78,19 +78,21 @@ class Reporter:
             self._verdicts.complain(NOBODY_ASKED)
 
     def summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The last words in the terminal, and the report as JSON."""
-        if self._verdicts is None:
-            return
-        terminal.summary(terminalreporter, self.results, directory.of_session(self.config))
+        """The last words in the terminal."""
+        if self._verdicts is not None:
+            terminal.summary(terminalreporter, self.results, directory.of_session(self.config))
+
+    def write(self) -> None:
+        """The report as JSON."""
         if self.options.json is not None:
             json_report.write(self.options.json, self.results, self.began)
 
-    def leave(self) -> None:
+    def clean_up(self) -> None:
         """Remove what the session shared."""
         if self._ledger is not None:
             self._ledger.close()
-        if self._path is not None and self._path.exists():
-            shutil.rmtree(self._path)
+        if self._path is not None:
+            shutil.rmtree(self._path, ignore_errors=True)  # a worker that was killed may still be writing
 
     # -- xdist
 
@@ -99,6 +101,7 @@ class Reporter:
         if self._path is None:
             self._path = Path(tempfile.gettempdir()) / f"pytest-convo-{uuid.uuid4().hex}"
         node.workerinput["convo_ledger"] = str(self._path)
+        node.workerinput["convo_dist"] = self.config.getoption("dist")
         node.workerinput["convo_session"] = directory.session_name(self.config)
 
     def ledger(self) -> Ledger | None:
@@ -107,8 +110,10 @@ class Reporter:
             self._ledger = Ledger(self._path, "controller")
         return self._ledger
 
-    def introduce(self) -> None:
-        """A worker has collected: say once what there is to run."""
+    def introduce(self, ids: list[str]) -> None:
+        """A worker has collected: say once what there is to run, unless it cannot be run so."""
+        if any(map(is_run, ids)):
+            self._require_spread()
         ledger = self.ledger()
         if self._introduced or ledger is None or (header := ledger.noted("header")) is None:
             return
@@ -118,6 +123,16 @@ class Reporter:
             reporter.ensure_newline()
             reporter.write_line(header)
 
+    def _require_spread(self) -> None:
+        if self.config.getoption("dist") == "each":
+            msg = "--dist each gives every run to every worker, but runs are to be spread over them\n  use --dist load"
+            raise pytest.UsageError(msg)
+        workers = len(self.config.getoption("tx"))
+        if workers > self.options.concurrency:
+            msg = f"--convo-concurrency {self.options.concurrency} is less than one call for each of {workers} workers"
+            msg += "\n  use fewer workers: one process has many calls in flight at once"
+            raise pytest.UsageError(msg)
+
     def lose(self, node: Any) -> None:
         """A worker has gone: what it was making is free for others."""
         if (ledger := self.ledger()) is not None:
@@ -125,18 +140,17 @@ class Reporter:
 
     def restart(self, nodeid: str, report: pytest.TestReport, scheduler: Any) -> None:
         """A worker died in a run: start the run again, once, where xdist can."""
-        if not _RUN.search(nodeid):
+        if not is_run(nodeid):
             return
         if restartable(scheduler) and nodeid not in self._restarted:
             self._restarted.add(nodeid)
             scheduler.mark_test_pending(nodeid)
             report.outcome, report.longrepr, report.when = "passed", None, "call"
             report.convo_lost = True  # type: ignore[attr-defined]
-        elif (group := self.results.groups.get(nodeid.rpartition("::")[0])) is not None and group.rule.n > 1:
-            known = next(iter(group.runs.values()))
-            kept = {key: known[key] for key in ("group", "n", "declared", "agreement", "good", "bad")}
-            report.convo = {**kept, "outcome": "error", "reason": str(report.longrepr)}  # type: ignore[attr-defined]
-            report.outcome, report.longrepr, report.when = "passed", None, "call"
+        elif (ledger := self.ledger()) is not None and (known := ledger.noted(f"group {nodeid.rpartition('::')[0]}")):
+            told = {**json.loads(known), "outcome": "error", "reason": str(report.longrepr)}
+            report.convo = told  # type: ignore[attr-defined]
+            show(report, told, self.options.inconclusive)
 
 
 NOBODY_ASKED = (

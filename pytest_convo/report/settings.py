@@ -28,6 +28,9 @@ def _explain(config: pytest.Config, argument: str) -> bool:
     from ..settings.explain import explain
 
     path = (config.invocation_params.dir / argument.partition("::")[0]).resolve()
+    if not path.exists():
+        print(f"{argument}: there is no such file or directory", file=sys.stderr)
+        return False
     directory = path if path.is_dir() else path.parent
     state = of(config)
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..agreement.describe import headline
 from ..run.results import Results, Told
 from .words import count
 
@@ -43,6 +44,7 @@ def summary(reporter: pytest.TerminalReporter, results: Results, kept: Path | No
     """The last lines: calls, tokens, what early stop saved, what was not finished, where all is kept."""
     if reporter.verbosity < 0:
         return
+    reporter.ensure_newline()
     reporter.section("convo", sep="=")
     for line in lines(results):
         reporter.write_line(line)
@@ -58,15 +60,27 @@ def lines(results: Results) -> list[str]:
     outcomes = Counter(told["outcome"] for told in results.runs.values())
     spent = [count(requests, "call"), f"{sum(told.get('seconds', 0.0) for told in made):.1f} s of answers"]
     if tokens:
+        billed = [told["billed"] for told in made if told.get("billed")]
+        more = sum(map(sum, billed)) - sum(map(sum, tokens))
         sent, received = (sum(each) for each in zip(*tokens, strict=True))
-        spent.insert(1, f"{sent + received} tokens ({sent} in, {received} out)")
+        spent.insert(
+            1, f"{sent + received} tokens ({sent} in, {received} out{f'; {more} more billed' if more > 0 else ''})"
+        )
     told_lines = [" · ".join(spent)]
     if spared := outcomes["spared"]:
         told_lines.append(f"{count(spared, 'run')} spared by early stop, about {_saved(results):.1f} s of answers")
-    flaky = [group.id for group in results.groups.values() if group.verdict == "pass" and group.tally.fails]
-    if flaky:
-        told_lines.append(f"passed with dissent: {', '.join(flaky)}")
-    return told_lines + [
+    return [*told_lines, *_flaky(results), *_unfinished(results)]
+
+
+def _flaky(results: Results) -> list[str]:
+    """Groups that passed though not all of their runs did: green, and worth a look."""
+    flaky = (group for group in results.groups.values() if group.verdict == "pass" and group.tally.fails)
+    return [f"{group.id}: {headline(group.to_report())}" for group in flaky]
+
+
+def _unfinished(results: Results) -> list[str]:
+    """Groups that were left open by -x or Ctrl-C."""
+    return [
         f"not finished: {group.id} ({len(group.runs)} of {count(group.rule.n, 'run')})"
         for group in results.groups.values()
         if group.verdict is None and group.rule.n > 1 and group.measured

@@ -17,17 +17,24 @@ class Ahead:
     """Offers items to the engine in time.
 
     One process: all at once, or with `-x` and `--maxfail` as many as keep the engine busy, so that little is paid for
-    that nobody will see. A worker of xdist: what stands in its queue, else the next item.
+    that nobody will see. A worker of xdist: what stands in its queue,
+    where that is certain to stay there, else the next item.
     """
 
     def __init__(self, runs: RunSession, session: pytest.Session) -> None:
         self.runs = runs
         self.items = session.items
         self._worker = hasattr(session.config, "workerinput")
-        self._queue: Any | None = find_queue(session.config) if self._worker else None
+        own = session.config.workerinput.get("convo_dist") == "load" if self._worker else False  # type: ignore[attr-defined]
+        self._queue: Any | None = find_queue(session.config) if own else None
         self._window = AHEAD * runs.share if session.config.getoption("maxfail") else len(self.items)
         self._places = {item: place for place, item in enumerate(self.items)}
         self._offered = 0
+
+    def begin(self) -> None:
+        """The first item is about to run."""
+        if not self._worker:
+            self._offer_until(self._window)
 
     def come_to(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Pytest begins with `item`."""

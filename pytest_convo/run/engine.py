@@ -21,9 +21,9 @@ from typing import TypeVar
 from ..agreement.verdict import Verdict
 from ..bot.clients import close_clients
 from ..bot.threads import running
-from .group import Group
+from .group import DECIDED, Group
 from .ledger import Ledger
-from .measure import Measurement, Spec, measure
+from .measure import Measurement, Spec, measure, portable
 from .slots import Place, Slots
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Job:
     """The making of one transcript, for every item that reads it.
 
     `judged` is the group, and the run in it, that the conversation's own checks decide; `readers` are all groups with
-    an item that reads the transcript.
+    an item that reads the transcript. A `leased` job is made by the first process that claims it, for all.
     """
 
     spec: Spec
@@ -53,8 +53,14 @@ class Job:
     order: int
     readers: Mapping[str, str]
     judged: str | None = None
+    leased: bool = False
     future: Future[Measurement] = field(default_factory=Future)
-    task: asyncio.Task[None] | None = None
+    task: asyncio.Task[Measurement] | None = None
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it has neither been started nor been spared."""
+        return self.task is None and not self.future.done()
 
     @property
     def key(self) -> str:
@@ -70,9 +76,10 @@ class Engine:
         self.eager = eager
         self._slots = Slots(limit, self._pump)
         self._ready: list[tuple[int, int, Job]] = []
-        self._spares: defaultdict[str, deque[Job]] = defaultdict(deque)
+        self._offered: defaultdict[str, deque[Job]] = defaultdict(deque)
         self._active: set[Job] = set()
         self._count = itertools.count()
+        self._ending = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="convo-engine", daemon=True)
         self._thread.start()
@@ -127,52 +134,73 @@ class Engine:
 
     def _take_on(self, jobs: list[Job]) -> None:
         for job in jobs:
-            if self.eager or any(not self._spare(group, run) for group, run in job.readers.items()):
-                self._make_ready(job)
+            if self.eager or any(not self.groups[group].spare(run) for group, run in job.readers.items()):
+                self._make_ready(job, job.order)
             for group in job.readers:
-                self._spares[group].append(job)
+                self._offered[group].append(job)
         self._pump()
 
-    def _spare(self, group: str, run: str) -> bool:
-        return self.groups[group].spare(run)
-
-    def _make_ready(self, job: Job, order: int | None = None) -> None:
-        heapq.heappush(self._ready, (job.order if order is None else order, next(self._count), job))
+    def _make_ready(self, job: Job, order: int) -> None:
+        heapq.heappush(self._ready, (order, next(self._count), job))
 
     def _promote(self, job: Job) -> None:
-        if job.task is None and not job.future.done():
+        if job.fresh:
             self._make_ready(job, -1)
             self._pump()
 
     def _pump(self) -> None:
-        while self._ready and self._slots.free:
+        """Start what is ready, as long as there are slots for it."""
+        while self._ready and self._slots.free and not self._ending:
             _, _, job = heapq.heappop(self._ready)
-            if self.ledger.shared and job.task is None:
+            if job.fresh and self.ledger.shared:
                 self._spare_if_needless(job)  # other processes may have decided it since
-            if job.task is None and not job.future.done():
+            if job.fresh:
                 self._slots.take()
-                self._active.add(job)
-                job.task = self._loop.create_task(self._make(job))
+                self._start(job, Place(self._slots, (job.order,), held=True))
+
+    def _start(self, job: Job, place: Place) -> None:
+        self._active.add(job)
+        job.task = self._loop.create_task(self._leased(job, place) if job.leased else self._measure(job, place))
+        # A callback, because a task that is cancelled before its first step runs none of its own `finally`.
+        job.task.add_done_callback(lambda task: self._ended(job, place, task))
+
+    def _ended(self, job: Job, place: Place, task: asyncio.Task[Measurement]) -> None:
+        self._active.discard(job)
+        if task.cancelled():
+            if job.judged is not None:
+                self.ledger.abandon(job.judged, job.readers[job.judged])
+            job.future.set_exception(Spared())
+        elif (error := task.exception()) is not None:
+            job.future.set_exception(error)  # a bug of ours or a user's hook: for the item to show
+        else:
+            job.future.set_result(task.result())
+        place.give_up()
+        if job.judged is not None and not self._ending:
+            self._look_at(job.judged)
 
     def _look_at(self, group: str) -> None:
         """Cancel what a decided group no longer needs; start the next spare run of one that is open."""
         if self.verdict(group) is not None:
             for job in [job for job in self._active if group in job.readers]:
                 self._spare_if_needless(job)
-            for job in self._spares.pop(group, ()):
+            for job in self._offered.pop(group, ()):
                 self._spare_if_needless(job)
-        elif self._spares[group] and not self.ledger.in_flight(group):
-            spares = self._spares[group]
-            while spares and (spares[0].task is not None or spares[0].future.done()):
-                spares.popleft()
-            if spares:
-                self._promote(spares.popleft())
+        elif not self.ledger.in_flight(group):
+            waiting = self._offered[group]
+            while waiting and not waiting[0].fresh:
+                waiting.popleft()
+            if waiting:
+                self._promote(waiting.popleft())
 
     def _spare_if_needless(self, job: Job) -> None:
-        if all(self.verdict(reader) is not None for reader in job.readers):
+        """Spare a job of which every reader is decided, and none by this very run: that is to be reported."""
+        if all(
+            self.verdict(group) in DECIDED and not self.ledger.has_outcome(group, run)
+            for group, run in job.readers.items()
+        ):
             if job.task is not None:
                 job.task.cancel()
-            elif not job.future.done():
+            elif job.fresh:
                 job.future.set_exception(Spared())
 
     async def _watch(self) -> None:
@@ -183,28 +211,7 @@ class Engine:
 
     # -- on the loop: one job
 
-    async def _make(self, job: Job) -> None:
-        place = Place(self._slots, (job.order,), held=True)
-        try:
-            measurement = await (self._shared(job, place) if self._is_shared(job) else self._measure(job, place))
-        except asyncio.CancelledError:
-            if job.judged is not None:
-                self.ledger.abandon(job.judged, job.readers[job.judged])
-            job.future.set_exception(Spared())
-        except BaseException as error:
-            job.future.set_exception(error)
-        else:
-            job.future.set_result(measurement)
-        finally:
-            self._active.discard(job)
-            place.give_up()
-            if job.judged is not None:
-                self._look_at(job.judged)
-
-    def _is_shared(self, job: Job) -> bool:
-        return self.ledger.shared and len(job.readers) > 1
-
-    async def _shared(self, job: Job, place: Place) -> Measurement:
+    async def _leased(self, job: Job, place: Place) -> Measurement:
         """Make the transcript, or wait for the process that does: whoever claims it first makes it for all."""
         while not self.ledger.claim(job.key):
             place.give_up()
@@ -212,13 +219,13 @@ class Engine:
             if made is not None:
                 return made
             await asyncio.sleep(POLL)
-        await place.take()
         try:
+            await place.take()
             measurement = await self._measure(job, place)
+            self.ledger.deliver(job.key, portable(measurement))
         except BaseException:
             self.ledger.release(job.key)
             raise
-        self.ledger.deliver(job.key, measurement)
         return measurement
 
     async def _measure(self, job: Job, place: Place) -> Measurement:
@@ -227,7 +234,7 @@ class Engine:
         run = job.readers[job.judged]
         self.ledger.start(job.judged, run)
         measurement = await measure(job.spec, job.run, place.lent)
-        self.ledger.record(job.judged, run, measurement.outcome, transient=measurement.transient)
+        self.ledger.record(job.judged, run, measurement.outcome)
         return measurement
 
     async def _with_slot(self, work: Callable[[Idle], Awaitable[T]]) -> T:
@@ -239,7 +246,7 @@ class Engine:
             place.give_up()
 
     async def _end(self) -> None:
-        self._ready.clear()
+        self._ending = True
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()

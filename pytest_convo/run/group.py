@@ -8,7 +8,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from ..agreement.verdict import Rule, rule
+from ..agreement.verdict import Rule, Verdict, rule
+
+DECIDED = (Verdict.PASS, Verdict.FAIL)
+"""The verdicts that no further run can change; an inconclusive group may yet try its errors again."""
 
 
 @dataclass

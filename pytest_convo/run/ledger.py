@@ -12,7 +12,7 @@ import pickle
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..agreement.verdict import Tally
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
-    grp TEXT, run TEXT, holder TEXT, outcome TEXT, transient INT DEFAULT 0, reported INT DEFAULT 0,
+    grp TEXT, run TEXT, holder TEXT, outcome TEXT, reported TEXT, transient INT DEFAULT 0,
     PRIMARY KEY (grp, run));
 CREATE TABLE IF NOT EXISTS transcripts (key TEXT PRIMARY KEY, holder TEXT, value BLOB);
 CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT);
@@ -44,11 +44,24 @@ class Ledger:
             check_same_thread=False,
         )
         if directory is not None:
-            self._db.execute("PRAGMA journal_mode=WAL")
+            self._begin_journal()
             self._db.execute("PRAGMA synchronous=OFF")  # nothing here outlives the session
         self._db.executescript(_SCHEMA)
         self._paused_until = 0.0
         self._pauses_read = 0.0
+
+    def _begin_journal(self) -> None:
+        """Switch to a write-ahead log; the time-out of the database does not cover processes that do so at once."""
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
     def close(self) -> None:
         """Close this process's connection; the directory belongs to whoever made its name."""
@@ -58,26 +71,28 @@ class Ledger:
     # -- runs and their outcomes
 
     def start(self, group: str, run: str) -> None:
-        """A run of `group` is being made by this process; an earlier outcome of it no longer counts."""
+        """A run of `group` is being made by this process; an outcome that it has already stands until then."""
         self._write(
             "INSERT INTO runs (grp, run, holder) VALUES (?, ?, ?)"
-            " ON CONFLICT (grp, run) DO UPDATE SET holder = excluded.holder, outcome = NULL",
+            " ON CONFLICT (grp, run) DO UPDATE SET holder = excluded.holder",
             (group, run, self.holder),
         )
+
+    def clear(self, group: str, run: str) -> None:
+        """The run is to be made again: its outcome no longer counts."""
+        self._write("UPDATE runs SET outcome = NULL WHERE grp = ? AND run = ?", (group, run))
 
     def abandon(self, group: str, run: str) -> None:
         """The run was cancelled: it has no outcome and nobody makes it."""
         self._write("DELETE FROM runs WHERE grp = ? AND run = ? AND outcome IS NULL", (group, run))
 
-    def record(self, group: str, run: str, outcome: Outcome, *, transient: bool = False) -> Tally:
-        """Enter an outcome, in place of an earlier one of the same run, and return the group's tally."""
-        with self._transaction() as db:
-            db.execute(
-                "INSERT INTO runs (grp, run, holder, outcome, transient) VALUES (?, ?, ?, ?, ?)"
-                " ON CONFLICT (grp, run) DO UPDATE SET outcome = excluded.outcome, transient = excluded.transient",
-                (group, run, self.holder, outcome.value, int(transient)),
-            )
-            return self._tally(db, group)
+    def record(self, group: str, run: str, outcome: Outcome) -> None:
+        """Enter what a run measured, in place of what it measured before."""
+        self._write(
+            "INSERT INTO runs (grp, run, holder, outcome) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (grp, run) DO UPDATE SET outcome = excluded.outcome",
+            (group, run, self.holder, outcome.value),
+        )
 
     def has_outcome(self, group: str, run: str) -> bool:
         """Whether a run has been measured."""
@@ -89,31 +104,37 @@ class Ledger:
         with self._lock:
             return self._tally(self._db, group)
 
-    def in_flight(self, group: str) -> int:
-        """How many runs of a group some living process is making."""
-        row = self._read("SELECT count(*) FROM runs WHERE grp = ? AND outcome IS NULL", (group,))
+    def in_flight(self, group: str, besides: str = "") -> int:
+        """How many runs of a group, `besides` one of them, some living process is making."""
+        row = self._read(
+            "SELECT count(*) FROM runs WHERE grp = ? AND run != ? AND outcome IS NULL AND reported IS NULL",
+            (group, besides),
+        )
         return int(row[0])
 
-    def report(self, group: str, run: str, runs: int) -> tuple[str, ...]:
-        """A run of `group` has been reported; if it was the last of `runs`, the runs that ended in passing errors.
+    def report(self, group: str, run: str, word: str, runs: int, *, transient: bool) -> tuple[str, ...] | None:
+        """A run of `group` is reported with `word`: its outcome, or why it has none.
 
-        Exactly one caller, over all processes, is told, so that errors are retried once.
+        None, unless it is the last of `runs`: then those whose errors may pass. Exactly one caller over all processes
+        is told, so that errors are tried again once.
         """
         with self._transaction() as db:
-            db.execute("UPDATE runs SET reported = 1 WHERE grp = ? AND run = ?", (group, run))
-            (reported,) = db.execute("SELECT count(*) FROM runs WHERE grp = ? AND reported = 1", (group,)).fetchone()
-            if reported < runs or not self._note_once(db, f"retried {group}"):
-                return ()
-            rows = db.execute(
-                "SELECT run FROM runs WHERE grp = ? AND outcome = ? AND transient = 1 ORDER BY rowid",
-                (group, Outcome.ERROR.value),
-            ).fetchall()
-        return tuple(run for (run,) in rows)
+            db.execute(
+                "INSERT INTO runs (grp, run, holder, reported, transient) VALUES (?, ?, ?, ?, ?)"
+                " ON CONFLICT (grp, run) DO UPDATE SET reported = excluded.reported, transient = excluded.transient",
+                (group, run, self.holder, word, int(transient)),
+            )
+            query = "SELECT count(*) FROM runs WHERE grp = ? AND reported IS NOT NULL"
+            (reported,) = db.execute(query, (group,)).fetchone()
+            if reported < runs or not self._note_once(db, f"last of {group}"):
+                return None
+            query = "SELECT run FROM runs WHERE grp = ? AND reported = ? AND transient = 1 ORDER BY rowid"
+            return tuple(run for (run,) in db.execute(query, (group, Outcome.ERROR.value)))
 
     def forget(self, holder: str) -> None:
         """A process has gone: what it was making, or made and did not report, is free for others."""
         with self._transaction() as db:
-            db.execute("DELETE FROM runs WHERE holder = ? AND reported = 0", (holder,))
+            db.execute("DELETE FROM runs WHERE holder = ? AND reported IS NULL", (holder,))
             db.execute("DELETE FROM transcripts WHERE holder = ? AND value IS NULL", (holder,))
 
     # -- transcripts that several items read
@@ -123,6 +144,10 @@ class Ledger:
         with self._transaction() as db:
             cursor = db.execute("INSERT OR IGNORE INTO transcripts (key, holder) VALUES (?, ?)", (key, self.holder))
             return cursor.rowcount == 1
+
+    def discard(self, key: str) -> None:
+        """Throw a transcript away, whoever made it: the next who needs it makes another."""
+        self._write("DELETE FROM transcripts WHERE key = ? AND value IS NOT NULL", (key,))
 
     def deliver(self, key: str, value: Any) -> None:
         """Hand over what was made for `key`; read only by processes of this session, from a private directory."""
@@ -142,6 +167,11 @@ class Ledger:
     def note(self, name: str, value: str) -> None:
         """Leave a word for the other processes."""
         self._write("INSERT OR REPLACE INTO notes (name, value) VALUES (?, ?)", (name, value))
+
+    def note_all(self, notes: Mapping[str, str]) -> None:
+        """Leave many words at once; one that stands already is left as it is."""
+        with self._transaction() as db:
+            db.executemany("INSERT OR IGNORE INTO notes (name, value) VALUES (?, ?)", notes.items())
 
     def noted(self, name: str) -> str | None:
         """The word that was left under `name`."""

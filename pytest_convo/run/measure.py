@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..agreement.outcome import Outcome
-from ..errors import BotFailure, CheckError, CheckFailed, ConvoError, HarnessError, RunTimeout
+from ..errors import BotFailure, CheckError, CheckFailed, ConvoError, HarnessError, NoCredentials, RunTimeout
 
 if TYPE_CHECKING:
     from ..bot.model import ChatModel
@@ -60,7 +60,8 @@ class Measurement:
     @property
     def requests(self) -> int:
         """How many requests were sent, retries included."""
-        return sum(event["kind"] == "request" for event in self.events)
+        sent: int = sum(event["kind"] == "request" for event in self.events)
+        return sent - int(isinstance(self.error, NoCredentials))  # that one was made and never sent
 
     @property
     def transient(self) -> bool:
@@ -73,6 +74,15 @@ class Measurement:
             raise self.error
         if self.outcome is not Outcome.PASS:
             raise (CheckFailed if self.outcome is Outcome.FAIL else CheckError)(self.reason)
+
+
+def portable(measurement: Measurement) -> Measurement:
+    """The measurement as another process can read it: an error of a user's own class becomes one of ours."""
+    error = measurement.error
+    if error is None or type(error).__module__ == ConvoError.__module__:
+        return measurement
+    known = BotFailure if isinstance(error, BotFailure) else HarnessError
+    return replace(measurement, error=known(error.what, path=error.path, line=error.line, hint=error.hint))
 
 
 async def measure(spec: Spec, run: int, idle: Callable[[], AbstractAsyncContextManager[None]]) -> Measurement:
@@ -94,11 +104,12 @@ async def measure(spec: Spec, run: int, idle: Callable[[], AbstractAsyncContextM
         return Measurement(outcome, reason, events=events, seconds=time.perf_counter() - begin, **found)
 
     try:
-        transcript = await _play(spec, run, idle, observe)
-        if spec.slow:
-            evaluation = await in_thread(evaluate, spec.checks, transcript)
-        else:
-            evaluation = evaluate(spec.checks, transcript)
+        async with within(spec.settings.timeout):
+            transcript = await _play(spec, run, idle, observe)
+            if spec.slow:
+                evaluation = await in_thread(evaluate, spec.checks, transcript)
+            else:
+                evaluation = evaluate(spec.checks, transcript)
     except BotFailure as error:
         return measured(Outcome.FAIL, str(error), error=error, transcript=transcript_of(error))
     except ConvoError as error:
@@ -109,28 +120,33 @@ async def measure(spec: Spec, run: int, idle: Callable[[], AbstractAsyncContextM
     return measured(evaluation.outcome, evaluation.reason, transcript=transcript)
 
 
-async def _play(spec: Spec, run: int, idle: Any, observe: Callable[[Event], None]) -> Transcript:
+@asynccontextmanager
+async def within(seconds: float) -> AsyncIterator[None]:
+    """Raise `RunTimeout` where the block takes longer."""
     import asyncio
 
-    from ..bot.play import play
-    from ..bot.threads import in_thread
-
-    seconds = spec.settings.timeout
     try:
         async with asyncio.timeout(seconds) as limit:
-            return await play(
-                spec.conversation,
-                model=spec.model(run),
-                system=spec.system,
-                bot=spec.settings.bot,
-                tools=await in_thread(spec.tools, run) if spec.tools else (),
-                run=run,
-                case=spec.case,
-                observe=observe,
-                idle=idle,
-            )
-    except TimeoutError:
+            yield
+    except TimeoutError as error:
         if not limit.expired():
             raise  # somebody else's
         msg = f"the run did not end within {seconds:g} s"
-        raise RunTimeout(msg, hint="raise `timeout` in convo.toml if the bot needs longer") from None
+        raise RunTimeout(msg, hint="raise `timeout` in convo.toml if the bot needs longer") from error
+
+
+async def _play(spec: Spec, run: int, idle: Any, observe: Callable[[Event], None]) -> Transcript:
+    from ..bot.play import play
+    from ..bot.threads import in_thread
+
+    return await play(
+        spec.conversation,
+        model=spec.model(run),
+        system=spec.system,
+        bot=spec.settings.bot,
+        tools=await in_thread(spec.tools, run) if spec.tools else (),
+        run=run,
+        case=spec.case,
+        observe=observe,
+        idle=idle,
+    )

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .._compat import Skipped, runtestprotocol
 from ..agreement.outcome import Outcome
+from ..conversation.reply import total
 from ..errors import BotFailure, ConvoError, HarnessError
+from .group import DECIDED
 from .session import RUN, STOP, Run, RunSession
 
 if TYPE_CHECKING:
     from .measure import Measurement
 
-MEASURED = pytest.StashKey["Measurement"]()
+MEASURED = pytest.StashKey["Measurement | None"]()
 """What an item's run measured, for its report; set by whoever measured it."""
 
 INCONCLUSIVE = {"error": ("setup", "failed"), "fail": ("call", "failed"), "skip": ("setup", "skipped")}
@@ -37,7 +39,8 @@ def run_item(session: RunSession, item: pytest.Item, nextitem: pytest.Item | Non
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, log=False, nextitem=nextitem)
     for report in _retry(session, item, nextitem, reports):
-        _show(session, item, report)
+        if report.failed and (told := getattr(report, "convo", None)) is not None:
+            show(report, told, session.options.inconclusive)
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     if session.ledger.shared and (reason := session.ledger.noted(STOP)):
@@ -56,22 +59,32 @@ def _retry(
     session: RunSession, item: pytest.Item, nextitem: pytest.Item | None, reports: Sequence[pytest.TestReport]
 ) -> Sequence[pytest.TestReport]:
     group = item.stash[RUN].group
-    errors = session.ledger.report(group.id, item.nodeid, len(group.runs))
-    if not errors or session.verdict(group) != "inconclusive":
+    ours = next((report for report in reports if hasattr(report, "convo")), None)
+    if ours is None:
+        return reports
+    told = ours.convo
+    transient = told.pop("transient", False)
+    errors = session.ledger.report(group.id, item.nodeid, told["outcome"], len(group.runs), transient=transient)
+    if errors is None:
         return reports
     if len(group.runs) == 1:
-        session.again(item)
-        return runtestprotocol(item, log=False, nextitem=nextitem)
-    ours = next(report for report in reports if hasattr(report, "convo"))
-    ours.convo["retried"] = []
+        return _again(session, item, nextitem) if errors else reports
+    told["retried"] = []
     for nodeid in errors:
-        if session.verdict(group) in ("pass", "fail"):
+        if session.verdict(group) in DECIDED:
             break
-        other = session.items[nodeid]
-        session.again(other)
-        again = runtestprotocol(other, log=False, nextitem=nextitem)
-        told = next(report for report in again if hasattr(report, "convo"))
-        ours.convo["retried"].append({"run": nodeid, **told.convo})
+        again = _again(session, session.items[nodeid], nextitem)
+        told["retried"] += [{"run": nodeid, **report.convo} for report in again if hasattr(report, "convo")]
+    return reports
+
+
+def _again(session: RunSession, item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
+    session.again(item)
+    item.stash[MEASURED] = None
+    reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    for report in reports:
+        if hasattr(report, "convo"):
+            report.convo.pop("transient", None)
     return reports
 
 
@@ -90,12 +103,15 @@ def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], re
     if measurement is not None and not spared:
         told |= _measured(measurement)
         told["transcript"] = item.nodeid if run.spec is None else run.spec.key(run.number)
+    if spared:  # as pytest words a skip: the class of the exception says nothing to a person
+        path, line, _ = report.location
+        report.longrepr = (path, (line or 0) + 1, f"Skipped: {call.excinfo.value}")  # type: ignore[union-attr]
     if outcome is not None and (measurement is None or not run.judged):
-        transient = call.excinfo is not None and _transient(call.excinfo.value)
-        session.record(item, outcome, transient=transient)
+        session.record(item, outcome)
+    told["transient"] = call.excinfo is not None and _transient(call.excinfo.value)
     report.user_properties = [*report.user_properties, ("convo.outcome", told["outcome"])]
     if report.failed:
-        told["reason"] = report.longreprtext
+        told["reason"] = plain(report.longreprtext)
     report.convo = told  # type: ignore[attr-defined]
 
 
@@ -119,18 +135,15 @@ def _transient(error: BaseException) -> bool:
     return isinstance(error, HarnessError) and error.transient
 
 
-def _show(session: RunSession, item: pytest.Item, report: pytest.TestReport) -> None:
+def show(report: pytest.TestReport, told: Mapping[str, Any], inconclusive: str) -> None:
     """A run among several fails nothing by itself; a single one that measured nothing counts as inconclusive."""
-    told = getattr(report, "convo", None)
-    if told is None or not report.failed:
-        return
-    if len(item.stash[RUN].group.runs) > 1:
+    if told["n"] > 1:
         report.outcome, report.longrepr, report.when = "passed", None, "call"
     elif told["outcome"] == Outcome.ERROR:
-        report.when, report.outcome = INCONCLUSIVE[session.options.inconclusive]  # type: ignore[assignment]
+        report.when, report.outcome = INCONCLUSIVE[inconclusive]  # type: ignore[assignment]
         if report.skipped:
             path, line, _ = report.location
-            report.longrepr = (path, (line or 0) + 1, f"inconclusive: {report.longreprtext}")
+            report.longrepr = (path, (line or 0) + 1, f"inconclusive: {told['reason']}")
 
 
 def _measured(measurement: Measurement) -> dict[str, Any]:
@@ -138,10 +151,17 @@ def _measured(measurement: Measurement) -> dict[str, Any]:
     transcript = measurement.transcript
     replies = transcript.replies if transcript is not None else ()
     usage = transcript.usage if transcript is not None else None
+    billed = total(reply.billed for reply in replies)
     return {
         "seconds": round(measurement.seconds, 3),
         "requests": measurement.requests,
-        "answer": replies[-1].text if replies else "",
+        "answer": plain(replies[-1].text) if replies else "",
         "tokens": None if usage is None else [usage.prompt_tokens, usage.completion_tokens],
+        "billed": None if billed is None else [billed.prompt_tokens, billed.completion_tokens],
         "models": sorted({reply.model for reply in replies if reply.model}),
     }
+
+
+def plain(text: str) -> str:
+    """The text without what no file and no channel to a controller can carry: lone halves of surrogate pairs."""
+    return text.encode(errors="backslashreplace").decode()

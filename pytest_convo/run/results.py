@@ -62,7 +62,8 @@ class Results:
         group = self.groups.get(told["group"])
         if group is None:
             group = self.groups[told["group"]] = GroupResult(told["group"], rule_of(told), told["declared"])
-        group.runs[nodeid] = told
+        if not group.runs.get(nodeid, {}).get("again"):  # the retry may be heard of before the run itself
+            group.runs[nodeid] = told
         for again in told.get("retried", ()):
             group.runs[again["run"]] = {**again, "again": True}
         return group

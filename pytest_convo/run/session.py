@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,14 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from .group import Group
+from ..agreement.verdict import Verdict
+from .group import DECIDED, Group
 from .ledger import Ledger, open_ledger
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from ..agreement.outcome import Outcome
-    from ..agreement.verdict import Verdict
     from ..options import Options
     from .ahead import Ahead
     from .engine import Engine, Job
@@ -55,6 +56,7 @@ class RunSession:
         worker = worker or {"workercount": 1, "workerid": "gw0"}
         self.share = _share(options.concurrency, worker["workercount"], int(worker["workerid"].removeprefix("gw")))
         self.ledger: Ledger = open_ledger(worker.get("convo_ledger"), worker["workerid"])
+        self._stealing = worker.get("convo_dist") == "worksteal"
         self._readers: dict[str, dict[str, str]] = {}
         self._order: dict[str, int] = {}
         self._jobs: dict[str, Job] = {}
@@ -76,12 +78,15 @@ class RunSession:
                 key = run.spec.key(run.number)
                 self._readers.setdefault(key, {})[run.group.id] = item.nodeid
                 self._order.setdefault(key, order)
+        if self.ledger.shared:  # a worker that dies in every run of a group has told nothing of it
+            self.ledger.note_all({f"group {group.id}": json.dumps(group.to_report()) for group in self.groups.values()})
 
     def begin(self, session: pytest.Session) -> None:
         """Collection is over and items are about to run."""
         from .ahead import Ahead
 
         self._ahead = Ahead(self, session)
+        self._ahead.begin()
 
     def come_to(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Pytest begins with `item`: whatever may start ahead of it is offered to the engine."""
@@ -118,7 +123,9 @@ class RunSession:
         if key not in self._jobs:
             readers = self._readers[key]
             judged = next((group for group in readers if self._judges(group)), None)
-            self._jobs[key] = Job(run.spec, run.number, self._order[key], readers, judged)
+            # Another worker may take an item whose transcript is being made here, or read the same one.
+            leased = self.ledger.shared and (self._stealing or len(readers) > 1)
+            self._jobs[key] = Job(run.spec, run.number, self._order[key], readers, judged, leased)
         return self._jobs[key]
 
     def _judges(self, group: str) -> bool:
@@ -162,30 +169,33 @@ class RunSession:
         A spare run first waits for those that are being made elsewhere: they may well decide the group.
         """
         run = item.stash[RUN]
-        if len(run.group.runs) == 1 or self.ledger.has_outcome(run.group.id, item.nodeid):
+        if len(run.group.runs) == 1:
             return False
         while (verdict := self.verdict(run.group)) is None:
             spare = run.group.spare(item.nodeid) and not self.options.eager
-            if not (self.ledger.shared and spare and self.ledger.in_flight(run.group.id)):
+            if not (self.ledger.shared and spare and self.ledger.in_flight(run.group.id, besides=item.nodeid)):
                 return False
             time.sleep(0.02)
-        return verdict in ("pass", "fail")
+        # A run whose outcome is there has been paid for and may have decided the group: it is reported.
+        return verdict in DECIDED and not self.ledger.has_outcome(run.group.id, item.nodeid)
 
-    def record(self, item: pytest.Item, outcome: Outcome, *, transient: bool) -> None:
+    def record(self, item: pytest.Item, outcome: Outcome) -> None:
         """Enter the outcome of an item that the engine does not judge itself."""
         run = item.stash[RUN]
-        self.ledger.record(run.group.id, item.nodeid, outcome, transient=transient)
+        self.ledger.record(run.group.id, item.nodeid, outcome)
         if self._engine is not None:
             self._engine.settled(run.group.id)
 
     def again(self, item: pytest.Item) -> None:
         """Forget what an item's run measured, so that it can be measured once more."""
         run = item.stash[RUN]
-        self.ledger.start(run.group.id, item.nodeid)
+        self.ledger.clear(run.group.id, item.nodeid)
         if run.spec is not None:
             key = run.spec.key(run.number)
-            if self._jobs.pop(key, None) is not None:
-                self.ledger.release(key)
+            job = self._jobs.get(key)
+            if job is None or not job.future.done() or job.future.exception() or job.future.result().error:
+                self._jobs.pop(key, None)
+                self.ledger.discard(key)
 
     def close(self) -> list[str]:
         """End the engine; the names of tools that still run."""

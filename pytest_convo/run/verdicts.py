@@ -55,14 +55,18 @@ class Verdicts:
         if group.rule.n == 1 or group.verdict is not None:
             return
         verdict = group.rule.decide(group.tally)
-        if verdict is None or (verdict is Verdict.INCONCLUSIVE and group.tally.errors and "retried" not in told):
-            return  # the last run of the group may yet try its errors again
+        if verdict is None or (verdict is Verdict.INCONCLUSIVE and "retried" not in told):
+            return  # the last run of the group tries its errors again, and says so
         self._decide(group, verdict, report)
 
     def close(self) -> None:
-        """The last run has been reported: groups whose runs all ended without a verdict are inconclusive."""
+        """The last run has been reported: groups whose runs all ended without a verdict are inconclusive.
+
+        A spared run is part of a decided group, so one without a verdict would be a mistake of ours: never green.
+        """
         for group in self.results.groups.values():
-            if group.verdict is None and group.rule.n > 1 and group.ended and group.measured:
+            spared = any(told["outcome"] == "spared" for told in group.runs.values())
+            if group.verdict is None and group.ended and (spared or (group.rule.n > 1 and group.measured)):
                 self._decide(group, Verdict.INCONCLUSIVE)
 
     def complain(self, text: str) -> None:

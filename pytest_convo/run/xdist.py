@@ -23,8 +23,11 @@ def make_scheduler(config: pytest.Config, log: Any, concurrency: int) -> Any | N
     """
     from xdist.scheduler import LoadScheduling
 
+    needed = ("_send_tests", "_check_nodes_have_same_collection", "check_schedule", "schedule")
     if config.getoption("dist") != "load" or config.getoption("maxschedchunk") is not None:
         return None
+    if not all(hasattr(LoadScheduling, name) for name in needed):
+        return None  # another xdist than we know
 
     class WindowScheduling(LoadScheduling):
         collection: list[str] | None
@@ -68,8 +71,13 @@ def restartable(scheduler: Any) -> bool:
     return isinstance(scheduler, LoadScheduling | WorkStealingScheduling)
 
 
+def is_run(nodeid: str) -> bool:
+    """Whether a node id is that of one of several runs."""
+    return _RUN.search(nodeid) is not None
+
+
 def _has_runs(collection: Sequence[str]) -> bool:
-    return any(map(_RUN.search, collection))
+    return any(map(is_run, collection))
 
 
 def find_queue(config: pytest.Config) -> Any | None:

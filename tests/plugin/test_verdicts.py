@@ -165,7 +165,7 @@ def test_dist_each_is_refused(convos):
     convos.vote("good", "y", 1)
     result = convos.pytester.runpytest_subprocess("-p", "xdist.plugin", "-n2", "--dist=each")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--dist each*--dist load*"])
+    result.stderr.fnmatch_lines(["*--dist each*", "*use --dist load*"])
 
 
 def test_the_json_report(convos, run):
