@@ -37,9 +37,9 @@ def _is_redundant(function: pytest.Function) -> bool:
 
 
 def _takes_convo(function: pytest.Function) -> bool:
-    """Whether the `convo` that the function takes, if any, is ours: a project may have a fixture of that name."""
-    definitions = function._fixtureinfo.name2fixturedefs.get("convo", ())  # noqa: SLF001
-    return any(definition.func.__module__ == FIXTURES for definition in definitions)
+    """Whether the function takes a `convo`, and that is ours: a project may have a fixture of the same name."""
+    definitions = function._fixtureinfo.name2fixturedefs.get("convo")  # noqa: SLF001
+    return definitions is not None and definitions[-1].func.__module__ == FIXTURES  # the last one is the nearest
 
 
 def run_coroutine(item: pytest.Function) -> bool | None:

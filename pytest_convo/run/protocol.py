@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 MEASURED = pytest.StashKey["Measurement | None"]()
 """What an item's run measured, for its report; set by whoever measured it."""
 
+PROPERTY = "convo.outcome"
+"""A run's outcome, as a property of its test case in JUnit."""
+
 INCONCLUSIVE = {"error": ("setup", "failed"), "fail": ("call", "failed"), "skip": ("setup", "skipped")}
 """How pytest shows what measured nothing: the phase and outcome of its report. A failed setup is an ERROR."""
 
@@ -109,7 +112,11 @@ def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], re
     if outcome is not None and (measurement is None or not run.judged):
         session.record(item, outcome)
     told["transient"] = call.excinfo is not None and _transient(call.excinfo.value)
-    report.user_properties = [*report.user_properties, ("convo.outcome", told["outcome"])]
+    others = [(name, value) for name, value in item.user_properties if name != PROPERTY]
+    item.user_properties[:] = [
+        *others,
+        (PROPERTY, told["outcome"]),
+    ]  # for the report of the teardown, where JUnit looks
     if report.failed:
         told["reason"] = plain(report.longreprtext)
     report.convo = told  # type: ignore[attr-defined]

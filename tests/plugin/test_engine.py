@@ -312,3 +312,164 @@ def test_the_source_tree_is_left_alone(convos, serve):
         if path.is_file() and ".convo" not in path.parts and path.name not in ("stdout", "stderr")
     }
     assert after == before
+
+
+SLOW = "import time\ndef test_slow(): time.sleep({})\n"
+
+
+def test_a_failing_conversation_is_told_though_another_worker_made_its_transcript(convos):
+    convos.write({"a/test_slow_a.py": SLOW.format(1.5), "e/test_slow_e.py": SLOW.format(2)})
+    convos.say("c", {"test_x.py": "def test_x(convo): assert convo.last.text"}, toml='[expect]\ncontains = "No"\n')
+    result = convos.pytester.runpytest_subprocess(*PARALLEL)
+    assert result.ret == 1
+    assert result.parseoutcomes() == {"passed": 3, "failed": 1}
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_eager_runs_that_are_cancelled_give_their_slots_back(convos, limit):
+    for number in range(12):
+        convos.say(f"c{number:02}", toml="runs = 2\nagreement = 0.5\n")
+    result = convos.pytester.runpytest_subprocess("--convo-eager", f"--convo-concurrency={limit}", timeout=30)
+    assert result.ret == 0
+    assert result.parseoutcomes()["passed"] == 12
+
+
+@pytest.mark.parametrize("args", [[], PARALLEL], ids=["one process", "xdist"])
+def test_the_error_of_a_spare_run_is_tried_again_and_stays_one(convos, serve, args):
+    serve(ScriptedReply(error=503), toml="runs = 2\nagreement = 0.5")
+    write(convos, 1)
+    result = convos.pytester.runpytest_subprocess("--convo-set=bot.retries=0", *args, timeout=30)
+    assert result.ret == 1
+    assert result.parseoutcomes()["errors"] == 1
+
+
+@pytest.mark.parametrize("args", [[], PARALLEL], ids=["one process", "xdist"])
+def test_the_error_of_a_shared_transcript_is_tried_again_for_all_its_readers(convos, serve, args):
+    server = serve(ScriptedReply(error=503, times=1), ScriptedReply(text="Yes."), toml="runs = 3\nagreement = 1")
+    write(convos, 1)
+    convos.write({"c000/test_x.py": "def test_x(convo): assert convo.last.text == 'Yes.'"})
+    result = convos.pytester.runpytest_subprocess("--convo-set=bot.retries=0", *args, timeout=30)
+    assert result.ret == 0, result.stdout.str()
+    assert server.count == 4
+
+
+def test_exitfirst_stops_at_a_group_that_measured_nothing(convos, serve):
+    serve(ScriptedReply(error=401), toml="runs = 2")
+    write(convos, 4)
+    result = convos.pytester.runpytest_inprocess("-x")
+    assert result.ret == 1
+    assert result.parseoutcomes()["errors"] == 1
+
+
+def test_without_a_key_nothing_was_asked_and_nothing_is_green(convos):
+    convos.write({"a/0000_user.md": "Hello", "a/convo.toml": '[bot]\nmodel = "gpt-4o-mini"\n'})
+    result = convos.pytester.runpytest_inprocess("--convo-inconclusive=skip")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*no model was asked*"])
+
+
+@pytest.mark.parametrize("args", [[], PARALLEL], ids=["one process", "xdist"])
+def test_half_a_character_in_a_reply_breaks_nothing(convos, args):
+    convos.write(
+        {
+            "a/0000_user.md": "Hello",
+            "a/convo.toml": "",
+            "conftest.py": "def pytest_convo_model(settings):\n    return lambda messages: 'so \\ud800'\n",
+        }
+    )
+    result = convos.pytester.runpytest_subprocess("--convo-json=report.json", *args)
+    assert result.ret == 0, result.stdout.str()
+    assert "so" in (convos.path / "report.json").read_text()
+
+
+def test_where_nothing_can_be_kept_the_session_goes_on(convos):
+    convos.say("a")
+    convos.write({".convo": "a file"})
+    result = convos.pytester.runpytest_subprocess("-W", "default")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*pytest-convo keeps no runs*"])
+
+
+def test_a_question_of_a_test_has_the_time_limit_of_a_run(convos, serve):
+    serve(ScriptedReply(text="Yes.", latency=20), toml='timeout = "200ms"')
+    convos.write({"test_x.py": "import pytest\n@pytest.mark.convo\ndef test_x(bot): bot.ask('Hello')\n"})
+    result = convos.pytester.runpytest_inprocess()
+    assert result.parseoutcomes() == {"errors": 1}
+    result.stdout.fnmatch_lines(["*did not end within 0.2 s*"])
+
+
+def test_conversations_are_asked_while_ordinary_tests_run(convos):
+    convos.write(
+        {
+            "a/test_first.py": "import os, time\ndef test_first():\n    end = time.monotonic() + 20\n"
+            "    while not os.path.exists('asked'):\n        assert time.monotonic() < end\n        time.sleep(0.02)\n",
+            "b/0000_user.md": "Hello",
+            "b/convo.toml": "",
+            "conftest.py": "def pytest_convo_model(settings):\n"
+            "    return lambda messages: open('asked', 'w').write('x') and 'Yes.'\n",
+        }
+    )
+    assert convos.pytester.runpytest_subprocess().parseoutcomes() == {"passed": 2}
+
+
+def test_a_user_may_have_a_fixture_of_the_same_name(convos):
+    convos.pytester.makepyfile(
+        "import pytest\n@pytest.fixture\ndef convo(): return 1\ndef test_x(convo): assert convo == 1\n"
+    )
+    result = convos.pytester.runpytest_inprocess()
+    assert result.parseoutcomes() == {"passed": 1}
+
+
+def test_ctrl_c_starts_no_further_call(convos, serve):
+    server = serve(ScriptedReply(text="Yes.", latency=60), toml="runs = 3\nagreement = 0.3")
+    write(convos, 4)
+    env = {**os.environ, "PYTEST_PLUGINS": "pytest_convo.plugin"}
+    process = subprocess.Popen([sys.executable, "-m", "pytest"], cwd=convos.path, env=env, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while server.in_flight < 4:
+        assert time.monotonic() < deadline, "no call was made"
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == pytest.ExitCode.INTERRUPTED
+    assert server.count == 4
+
+
+def test_a_proxy_is_not_asked_for_this_machine(convos, serve, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    serve(ScriptedReply(text="Yes."))
+    write(convos, 1)
+    assert convos.pytester.runpytest_subprocess("--convo-set=bot.retries=0").ret == 0
+
+
+def test_an_unfinished_session_over_a_group_that_always_kills_its_worker(convos):
+    convos.vote("x", "!!", 2)
+    result = convos.pytester.runpytest_subprocess(*PARALLEL, timeout=60)
+    assert result.ret == 1
+    assert result.parseoutcomes()["errors"] == 1
+    assert "failed" not in result.parseoutcomes()
+
+
+def test_junit_has_the_verdict_as_a_property(convos):
+    convos.vote("split", "yynyy", 4)
+    convos.pytester.runpytest_inprocess("--junitxml=junit.xml")
+    text = (convos.path / "junit.xml").read_text()
+    assert '<property name="convo.verdict" value="pass"' in text
+    assert '<property name="convo.outcome" value="fail"' in text
+
+
+def test_log_handlers_are_left_alone(convos):
+    convos.say("a")
+    convos.write(
+        {
+            "conftest.py": "import logging\nbefore = list(logging.root.handlers)\n"
+            "def pytest_unconfigure(): assert logging.root.handlers == before\n"
+        }
+    )
+    assert convos.pytester.runpytest_subprocess("-p", "no:logging").ret == 0
+
+
+def test_nothing_asks_a_person(convos):
+    convos.say("a")
+    result = subprocess.run([sys.executable, "-m", "pytest"], cwd=convos.path, stdin=subprocess.DEVNULL, check=False)
+    assert result.returncode == 0
