@@ -85,9 +85,9 @@ class Keeper:
         """Write a run before long; its directory, relative to the rootdir, or None where nothing can be written."""
         if not self._made and not self._begin():
             return None
-        directory = self._root / nodeid.replace("::", "/")
-        self._written.append(self._pool.submit(self._write, str(directory), measurement, dict(told)))
-        return str(directory.relative_to(self._rootdir))
+        directory = f"{self._root}/{nodeid.replace('::', '/')}"
+        self._written.append(self._pool.submit(self._write, directory, measurement, dict(told)))
+        return directory.removeprefix(f"{self._rootdir}/")
 
     def close(self) -> None:
         """Wait for the last file, and say once what kept one from being written."""
@@ -106,6 +106,7 @@ class Keeper:
             warnings.warn(f"pytest-convo keeps no runs: {error}", stacklevel=2)
             return False
         self._made.add(str(self._root))
+        self._written.append(self._pool.submit(_prune, self._root.parent))
         return True
 
     def _write(self, directory: str, measurement: Measurement, told: Mapping[str, Any]) -> None:
@@ -145,7 +146,6 @@ def _make_root(root: Path) -> None:
     ignore = root.parents[1] / ".gitignore"
     if not ignore.exists():
         ignore.write_text("# what pytest-convo keeps of its last sessions\n*\n")
-    _prune(root.parent)
 
 
 def _prune(runs: Path) -> None:
