@@ -85,6 +85,9 @@ def read(config: pytest.Config) -> Options:
     """The session's options: command line, then environment, then ini file; `pytest.UsageError` for a bad value."""
     inconclusive = _first(config, "inconclusive", "error", _one_of(INCONCLUSIVE))
     json = config.getoption("convo_json")
+    if json and (config.invocation_params.dir / json).is_dir():
+        msg = f"--convo-json {json}: is a directory; the report is one file"
+        raise pytest.UsageError(msg)
     return Options(
         concurrency=_first(config, "concurrency", 16, _positive),
         eager=_first(config, "eager", False, _truth),

@@ -156,8 +156,9 @@ def pytest_runtest_makereport(
     report = yield
     if (state := _state(item.config)) is not None:
         from .report.directory import keep
-        from .run.protocol import tell
+        from .run.protocol import shorten, tell
 
+        shorten(item, call, report)
         tell(state.runs, item, call, report)
         keep(state, item, report)
     return report

@@ -80,6 +80,8 @@ def _tally(group: GroupReport) -> str:
     text = f"{label(tally, group.verdict)}: {', '.join(parts)}"
     if spared := len(group.runs) - tally.total:
         text += f"; decided early, {_count(spared, 'run')} spared"
+    if (skipped := group.rule.n - len(group.runs)) > 0:
+        text += f"; {_count(skipped, 'run')} skipped"
     if group.rule.n < group.declared_runs:
         text += f" ({group.rule.n} of {_count(group.declared_runs, 'run')} selected)"
     return text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..conversation.message import Message
 from ..conversation.reply import Reply
-from ..errors import TooManyRounds
+from ..errors import HarnessError, TooManyRounds
 from ..prompt.build import build
 from ..prompt.request import Request
 from .events import Observer, observed, tell
@@ -62,6 +62,9 @@ async def answer(
 async def _ask(model: ChatModel, request: Request, stream: Callable[[str], None] | None) -> Reply:
     tell("request", attempt=1, body=request.body())
     reply = await model.complete(request, stream)
+    if not isinstance(reply, Reply):
+        msg = f"{type(model).__name__}.complete answered with {reply!r}, which is no Reply"
+        raise HarnessError(msg)
     tell(
         "reply",
         text=reply.text,

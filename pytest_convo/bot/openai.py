@@ -94,6 +94,9 @@ class OpenAIModel:
             raise NoCredentials(
                 msg, hint=f"export {self._server.variable}, or set base_url in [bot] for a local server"
             )
+        if self._server.key is not None and not self._server.key.isascii():
+            msg = f"{self._server.variable} holds characters that no header can carry"
+            raise NoCredentials(msg, hint="copy the key anew")
         return shared_client(self.base_url, self._server.key or NO_KEY, self.timeout, self._transport)
 
     async def _plain(self, client: AsyncOpenAI, body: dict[str, Any]) -> Reply:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..conversation.message import Message, ToolCall
-from ..errors import HarnessError
+from ..errors import HarnessError, SettingsError
 from ..prompt.request import ToolSpec
 from .events import tell
 from .schema import Arguments, ArgumentsError, as_text, error_at
@@ -81,7 +81,7 @@ def make_tools(given: Iterable[Iterable[Tool | Callable[..., Any]] | None]) -> t
     A nearer tool replaces a farther one of its name; two of one name in one conftest are a `FormatError`.
     """
     tools: dict[str, Tool] = {}
-    for group in reversed([list(group) for group in given if group is not None]):
+    for group in reversed([_checked(group) for group in given if group is not None]):
         made = [one if isinstance(one, Tool) else Tool.of(one) for one in group]
         for number, tool in enumerate(made):
             if tool.name in {earlier.name for earlier in made[:number]}:
@@ -89,6 +89,18 @@ def make_tools(given: Iterable[Iterable[Tool | Callable[..., Any]] | None]) -> t
                 raise error_at(tool.function, msg, "give one of them another name: Tool.of(function, name=...)")
         tools |= {tool.name: tool for tool in made}
     return tuple(tools.values())
+
+
+def _checked(given: Any) -> list[Any]:
+    if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
+        msg = f"pytest_convo_tools returned {given!r}, which is no list of tools"
+        raise SettingsError(msg, hint="return functions or Tools in a list")
+    tools = list(given)
+    for one in tools:
+        if not isinstance(one, Tool) and not callable(one):
+            msg = f"pytest_convo_tools returned {one!r} among the tools, which is no function or Tool"
+            raise SettingsError(msg)
+    return tools
 
 
 async def answer_calls(calls: Sequence[ToolCall], tools: Mapping[str, Tool]) -> tuple[Message, ...]:

@@ -54,7 +54,7 @@ def _import(name: str, path: Path) -> ModuleType:
     try:
         with _no_bytecode():
             module = importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         _forget(package)
         raise _unloadable(error, path, package) from error
     _stamps[package] = {file: _stamp(file) for file in _files_of(package)}
@@ -101,7 +101,7 @@ def _no_bytecode() -> Iterator[None]:
         sys.dont_write_bytecode = before
 
 
-def _unloadable(error: Exception, path: Path, package: str) -> CheckError:
+def _unloadable(error: BaseException, path: Path, package: str) -> CheckError:
     if isinstance(error, SyntaxError):
         msg = f"{type(error).__name__}: {error.msg}"
         return CheckError(msg, path=error.filename or path, line=error.lineno)
@@ -118,7 +118,7 @@ def innermost(error: BaseException, under: Path) -> traceback.FrameSummary | Non
     return ours[-1] if ours else None
 
 
-def _neighbour(error: Exception, path: Path) -> str:
+def _neighbour(error: BaseException, path: Path) -> str:
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     if name and (path.parent / f"{name}.py").is_file():
         return f"a neighbour is imported as: from .{name} import ... (two folders may each have a {name}.py)"

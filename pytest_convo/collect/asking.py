@@ -18,7 +18,7 @@ from ..conversation.message import Message
 from ..conversation.reply import Reply
 from ..conversation.transcript import Transcript, Turn
 from ..errors import ConvoError
-from ..run.measure import Event, Measurement, measure, within
+from ..run.measure import Event, Measurement, measure, sheltered, within
 from ..run.protocol import MEASURED
 from ..run.session import RUN
 from .setup import Setup
@@ -121,7 +121,7 @@ class Bot:
         from ..bot.answer import answer
         from ..bot.tools import make_tools
 
-        async with within(setup.settings.timeout):
+        async with within(setup.settings.timeout), sheltered():
             reply, messages = await answer(
                 setup.model(self._run),
                 system=setup.system if system is None else system or None,

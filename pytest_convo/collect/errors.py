@@ -18,6 +18,9 @@ def told_as_collect_error(config: pytest.Config) -> Iterator[None]:
         yield
     except ConvoError as error:
         raise pytest.Collector.CollectError(relative(str(error), config)) from None
+    except SystemExit as error:
+        msg = f"a conftest or a file of checks called sys.exit({error.code!r}) while it was asked"
+        raise pytest.Collector.CollectError(msg) from None
 
 
 def relative(text: str, config: pytest.Config) -> str:

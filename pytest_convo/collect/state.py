@@ -14,7 +14,7 @@ import pytest
 from .. import options
 from ..bot.clients import preload
 from ..check.loading import PACKAGE
-from ..errors import ConvoError
+from ..errors import ConvoError, SettingsError
 from ..run.session import RunSession
 
 if TYPE_CHECKING:
@@ -78,6 +78,9 @@ class State:
         """The checks that conftests add for a directory, the nearest last."""
         merged: dict[str, Callable[..., Any]] = {}
         for found in reversed(self.hook(directory).pytest_convo_checks()):
+            if found is not None and not isinstance(found, Mapping):
+                msg = f"pytest_convo_checks returned {found!r}, which is no mapping from names to functions"
+                raise SettingsError(msg, hint='return for instance {"polite": polite}')
             merged.update(found or {})
         return merged
 

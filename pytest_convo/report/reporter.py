@@ -69,7 +69,7 @@ class Reporter:
         if self._verdicts is None:
             return
         session = self._verdicts.session
-        if session.shouldfail or session.shouldstop:
+        if session.shouldfail or session.shouldstop or self.config.getoption("setuponly"):
             return
         self._verdicts.close()
         runs = self.results.runs.values()

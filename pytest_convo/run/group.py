@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from ..agreement.verdict import Rule, Verdict, rule
+from ..agreement.outcome import Outcome
+from ..agreement.verdict import Rule, Tally, Verdict, rule
 
 DECIDED = (Verdict.PASS, Verdict.FAIL)
 """The verdicts that no further run can change; an inconclusive group may yet try its errors again."""
@@ -52,6 +53,14 @@ class Group:
             "good": self.good,
             "bad": self.bad,
         }
+
+
+_OUTCOMES = {outcome.value: outcome for outcome in Outcome}
+
+
+def tally_of(words: Iterable[str]) -> Tally:
+    """The tally of what is told of runs: outcomes count, and words as `spared` and `skipped` do not."""
+    return Tally.of(_OUTCOMES[word] for word in words if word in _OUTCOMES)
 
 
 def rule_of(report: Mapping[str, Any]) -> Rule:

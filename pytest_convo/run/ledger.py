@@ -112,11 +112,13 @@ class Ledger:
         )
         return int(row[0])
 
-    def report(self, group: str, run: str, word: str, runs: int, *, transient: bool) -> tuple[str, ...] | None:
+    def report(
+        self, group: str, run: str, word: str, runs: int, *, transient: bool
+    ) -> dict[str, tuple[str, bool]] | None:
         """A run of `group` is reported with `word`: its outcome, or why it has none.
 
-        None, unless it is the last of `runs`: then those whose errors may pass. Exactly one caller over all processes
-        is told, so that errors are tried again once.
+        None, unless it is the last of `runs`: then the words of all, each with whether another try may end otherwise.
+        Exactly one caller over all processes is told, so that errors are tried again once.
         """
         with self._transaction() as db:
             db.execute(
@@ -128,8 +130,8 @@ class Ledger:
             (reported,) = db.execute(query, (group,)).fetchone()
             if reported < runs or not self._note_once(db, f"last of {group}"):
                 return None
-            query = "SELECT run FROM runs WHERE grp = ? AND reported = ? AND transient = 1 ORDER BY rowid"
-            return tuple(run for (run,) in db.execute(query, (group, Outcome.ERROR.value)))
+            query = "SELECT run, reported, transient FROM runs WHERE grp = ? ORDER BY rowid"
+            return {run: (word, bool(transient)) for run, word, transient in db.execute(query, (group,))}
 
     def forget(self, holder: str) -> None:
         """A process has gone: what it was making, or made and did not report, is free for others."""

@@ -104,7 +104,7 @@ async def measure(spec: Spec, run: int, idle: Callable[[], AbstractAsyncContextM
         return Measurement(outcome, reason, events=events, seconds=time.perf_counter() - begin, **found)
 
     try:
-        async with within(spec.settings.timeout):
+        async with within(spec.settings.timeout), sheltered():
             transcript = await _play(spec, run, idle, observe)
             if spec.slow:
                 evaluation = await in_thread(evaluate, spec.checks, transcript)
@@ -118,6 +118,27 @@ async def measure(spec: Spec, run: int, idle: Callable[[], AbstractAsyncContextM
         told = {"turn": found.turn, "name": found.name, "outcome": found.outcome.value, "reason": found.reason}
         observe({"kind": "check", **told})
     return measured(evaluation.outcome, evaluation.reason, transcript=transcript)
+
+
+@asynccontextmanager
+async def sheltered() -> AsyncIterator[None]:
+    """Make an error of the run of what a user's code may raise to end a program or a task.
+
+    On the engine's loop a KeyboardInterrupt or a SystemExit would end the loop, and a CancelledError that nobody sent
+    would pass for a spared run.
+    """
+    import asyncio
+
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
+        msg = f"the model, a tool or a check raised {type(error).__name__}: {error}"
+        raise HarnessError(msg.rstrip(": ")) from None
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from .._compat import Skipped, runtestprotocol
 from ..agreement.outcome import Outcome
 from ..conversation.reply import total
 from ..errors import BotFailure, ConvoError, HarnessError
-from .group import DECIDED
+from .group import DECIDED, tally_of
 from .session import RUN, STOP, Run, RunSession
 
 if TYPE_CHECKING:
@@ -62,23 +62,30 @@ def _retry(
     session: RunSession, item: pytest.Item, nextitem: pytest.Item | None, reports: Sequence[pytest.TestReport]
 ) -> Sequence[pytest.TestReport]:
     group = item.stash[RUN].group
-    ours = next((report for report in reports if hasattr(report, "convo")), None)
+    ours = next(filter(_is_told, reports), None)
     if ours is None:
         return reports
     told = ours.convo
     transient = told.pop("transient", False)
-    errors = session.ledger.report(group.id, item.nodeid, told["outcome"], len(group.runs), transient=transient)
-    if errors is None:
+    heard = session.ledger.report(group.id, item.nodeid, told["outcome"], len(group.runs), transient=transient)
+    if heard is None:
         return reports
     if len(group.runs) == 1:
-        return _again(session, item, nextitem) if errors else reports
+        return _again(session, item, nextitem) if transient else reports
     told["retried"] = []
-    for nodeid in errors:
-        if session.verdict(group) in DECIDED:
-            break
-        again = _again(session, session.items[nodeid], nextitem)
-        told["retried"] += [{"run": nodeid, **report.convo} for report in again if hasattr(report, "convo")]
+    words = {nodeid: word for nodeid, (word, _) in heard.items()}
+    for nodeid, (word, may_pass) in heard.items():
+        if word == Outcome.ERROR and may_pass and group.rule.decide(tally_of(words.values())) not in DECIDED:
+            again = next(
+                report.convo for report in _again(session, session.items[nodeid], nextitem) if _is_told(report)
+            )
+            words[nodeid] = again["outcome"]
+            told["retried"].append({"run": nodeid, **again})
     return reports
+
+
+def _is_told(report: pytest.TestReport) -> bool:
+    return hasattr(report, "convo")
 
 
 def _again(session: RunSession, item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
@@ -86,9 +93,20 @@ def _again(session: RunSession, item: pytest.Item, nextitem: pytest.Item | None)
     item.stash[MEASURED] = None
     reports = runtestprotocol(item, log=False, nextitem=nextitem)
     for report in reports:
-        if hasattr(report, "convo"):
+        if _is_told(report):
             report.convo.pop("transient", None)
     return reports
+
+
+def shorten(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Show an error of ours in a test as its text and the line of the test, not as a path through our code."""
+    if call.excinfo is None or not isinstance(call.excinfo.value, ConvoError) or not report.failed:
+        return
+    lines = [
+        entry.lineno + 1 for entry in call.excinfo.traceback if entry.path == item.path and item.path.suffix == ".py"
+    ]
+    where = f"{report.location[0]}:{lines[-1]}: " if lines else ""
+    report.longrepr = f"{where}{call.excinfo.value}"
 
 
 def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
@@ -119,6 +137,7 @@ def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], re
     ]  # for the report of the teardown, where JUnit looks
     if report.failed:
         told["reason"] = plain(report.longreprtext)
+        told["sections"] = [[title, plain(text)] for title, text in report.sections]
     report.convo = told  # type: ignore[attr-defined]
 
 

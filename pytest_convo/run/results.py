@@ -9,7 +9,7 @@ from typing import Any
 from ..agreement.describe import GroupReport, RunReport
 from ..agreement.outcome import Outcome
 from ..agreement.verdict import Rule, Tally, Verdict
-from .group import rule_of
+from .group import rule_of, tally_of
 
 Told = Mapping[str, Any]
 """What a run's report tells of it: builtins only."""
@@ -30,8 +30,7 @@ class GroupResult:
 
     @property
     def tally(self) -> Tally:
-        found = (_MEASURED.get(told["outcome"]) for told in self.runs.values())
-        return Tally.of(outcome for outcome in found if outcome is not None)
+        return tally_of(told["outcome"] for told in self.runs.values())
 
     @property
     def ended(self) -> bool:

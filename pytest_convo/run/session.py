@@ -195,7 +195,9 @@ class RunSession:
             job = self._jobs.get(key)
             if job is None or not job.future.done() or job.future.exception() or job.future.result().error:
                 self._jobs.pop(key, None)
-                self.ledger.discard(key)
+                stale: Measurement | None = self.ledger.fetch(key)
+                if stale is not None and stale.error is not None:  # another reader's retry may have made a good one
+                    self.ledger.discard(key)
 
     def close(self) -> list[str]:
         """End the engine; the names of tools that still run."""

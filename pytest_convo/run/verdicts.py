@@ -82,7 +82,10 @@ class Verdicts:
             longrepr = (group.id.partition("::")[0], 1, text.reprcrash.message)
         seconds = sum(told.get("seconds", 0.0) for told in group.runs.values())
         properties = _properties(group)
-        self._emit(group.id, when, outcome, longrepr, seconds=seconds, properties=properties, last=last)
+        sections = _sections(group)
+        self._emit(
+            group.id, when, outcome, longrepr, seconds=seconds, properties=properties, sections=sections, last=last
+        )
 
     def _emit(
         self,
@@ -93,6 +96,7 @@ class Verdicts:
         *,
         seconds: float = 0.0,
         properties: list[tuple[str, Any]] | None = None,
+        sections: list[tuple[str, str]] | None = None,
         last: pytest.TestReport | None = None,
     ) -> None:
         location = _location(nodeid)
@@ -100,7 +104,9 @@ class Verdicts:
         hook = self.config.hook
         self.session.testscollected += 1  # a verdict is progress of its own: 100 % at the end, not more
         hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
-        report = pytest.TestReport(when=when, outcome=outcome, longrepr=longrepr, duration=seconds, **common)
+        report = pytest.TestReport(
+            when=when, outcome=outcome, longrepr=longrepr, duration=seconds, sections=sections or [], **common
+        )
         if last is not None and hasattr(last, "node"):
             report.node = last.node  # type: ignore[attr-defined]  # the worker, for reporters that ask for it
         hook.pytest_runtest_logreport(report=report)
@@ -129,6 +135,15 @@ def _location(nodeid: str) -> tuple[str, int, str]:
 
 
 _SHOWN = {Verdict.PASS: ("call", "passed"), Verdict.FAIL: ("call", "failed")}
+
+
+def _sections(group: GroupResult) -> list[tuple[str, str]]:
+    """What was captured in the runs that did not pass."""
+    return [
+        (f"{title} ({nodeid.rpartition('::')[2]})", text)
+        for nodeid, told in group.runs.items()
+        for title, text in told.get("sections", ())
+    ]
 
 
 def _properties(group: GroupResult) -> list[tuple[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ..errors import FormatError
@@ -24,7 +25,12 @@ def find_prompt(directory: Path, rootdir: Path, cache: dict[Path, Path | None] |
 
 
 def _own(directory: Path) -> Path | None:
-    found = [path for path in (directory / name for name in NAMES) if is_file(path)]
+    paths = [directory / name for name in NAMES]
+    found = [path for path in paths if is_file(path)]
+    for path in paths:
+        if path not in found and os.path.lexists(path) and not path.is_dir():
+            msg = "is a link to nothing" if path.is_symlink() and not path.exists() else "is no regular file"
+            raise FormatError(msg, path=path, hint="put a file in its place, or remove it")
     if len(found) > 1:
         msg = f"stands beside {NAMES[0]}: one of the two must go"
         raise FormatError(msg, path=found[1], hint=".j2 is rendered with the case's variables, .md stands as it is")

@@ -473,3 +473,98 @@ def test_nothing_asks_a_person(convos):
     convos.say("a")
     result = subprocess.run([sys.executable, "-m", "pytest"], cwd=convos.path, stdin=subprocess.DEVNULL, check=False)
     assert result.returncode == 0
+
+
+@pytest.mark.parametrize("what", ["KeyboardInterrupt", "SystemExit(3)", "asyncio.CancelledError", "GeneratorExit"])
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_what_would_end_a_program_is_an_error_of_the_run(convos, what, kind):
+    convos.write(
+        {
+            "a/0000_user.md": "Hello",
+            "a/convo.toml": "runs = 2\n",
+            "conftest.py": f"import asyncio\n{kind} model(messages):\n    raise {what}\n"
+            "def pytest_convo_model(settings):\n    return model\n",
+        }
+    )
+    result = convos.pytester.runpytest_subprocess(timeout=30)
+    assert result.ret == 1
+    assert result.parseoutcomes() == {"errors": 1, "unmeasured": 2}
+    result.stdout.fnmatch_lines([f"*raised *{what.partition('(')[0].rpartition('.')[2]}*"])
+
+
+@pytest.mark.parametrize("name", ["checks.py", "conftest.py"])
+def test_sys_exit_at_collection_is_a_collection_error(convos, name):
+    hook = "import sys\ndef pytest_convo_model(settings): sys.exit(3)\n"
+    text = {"checks.py": "import sys\nsys.exit(3)\n", "conftest.py": hook}[name]
+    toml = '[expect]\npython = "checks.py:f"\n' if name == "checks.py" else ""
+    convos.say("a", {name: text}, toml=toml)
+    result = convos.pytester.runpytest_subprocess()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert result.parseoutcomes() == {"errors": 1}
+
+
+def test_a_key_that_no_header_can_carry_is_not_printed(convos, serve, monkeypatch):
+    serve(ScriptedReply(text="Yes."))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-SECRET\u6f22SECRET")
+    write(convos, 1)
+    result = convos.pytester.runpytest_subprocess()
+    assert result.ret == 1
+    assert "SECRET" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["*OPENAI_API_KEY holds characters that no header can carry*"])
+
+
+@pytest.mark.parametrize("style", ["auto", "long", "short"])
+def test_an_error_in_a_test_is_told_in_a_line_or_two_without_the_key(convos, serve, monkeypatch, style):
+    serve(ScriptedReply(error=401, text="Incorrect API key: sk-SECRETSECRET1234"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-SECRETSECRET1234")
+    convos.write({"test_b.py": "def test_b(bot):\n    bot.ask('x')\n"})
+    result = convos.pytester.runpytest_subprocess(f"--tb={style}", "-l", "--junitxml=j.xml")
+    assert "SECRETSECRET" not in result.stdout.str() + (convos.path / "j.xml").read_text()
+    result.stdout.fnmatch_lines(["test_b.py:2: *401*"])
+
+
+def test_what_a_failing_run_printed_is_shown_with_the_verdict(convos):
+    convos.say(
+        "a", {"test_x.py": "def test_x(convo):\n    print('SAID', convo.run)\n    assert 0\n"}, toml="runs = 2\n"
+    )
+    result = convos.pytester.runpytest_subprocess()
+    result.stdout.fnmatch_lines(["*Captured stdout call (run-1)*", "SAID 1"])
+
+
+def test_a_report_cannot_be_a_directory(convos):
+    convos.say("a")
+    result = convos.pytester.runpytest_subprocess("--convo-json=.")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_plan_of_the_set_up_is_no_failure(convos):
+    convos.say("a")
+    assert convos.pytester.runpytest_subprocess("--setup-plan").ret == 0
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        "def pytest_convo_tools(path, run): return 5",
+        "def pytest_convo_tools(path, run): return [5]",
+        "def pytest_convo_checks(): return 5",
+        "def pytest_convo_model(settings): return 5",
+        "class M:\n    async def complete(self, request, stream=None): return None\n"
+        "def pytest_convo_model(settings): return M()",
+    ],
+)
+def test_a_hook_that_returns_nonsense_is_told_so(convos, hook):
+    convos.say("a", {"conftest.py": hook})
+    result = convos.pytester.runpytest_subprocess()
+    assert result.ret in (1, 2)
+    assert result.parseoutcomes() == {"errors": 1}
+    assert "Traceback" not in result.stdout.str()
+    result.stdout.fnmatch_lines_random(["*pytest_convo_*returned*" if "class" not in hook else "*which is no Reply*"])
+
+
+def test_a_prompt_that_cannot_be_read_is_not_passed_over(convos):
+    directory = convos.say("a")
+    (directory / "prompt.md").symlink_to("nowhere")
+    result = convos.pytester.runpytest_subprocess()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["a/prompt.md: is a link to nothing*"])

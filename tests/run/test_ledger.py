@@ -53,11 +53,12 @@ def test_only_a_run_that_is_cleared_loses_its_outcome(ledger):
     assert (ledger.in_flight("a"), ledger.in_flight("a", besides="a::run-1"), ledger.tally("a")) == (1, 0, Tally())
 
 
-def test_the_last_to_report_is_told_once_which_errors_may_pass(ledger):
+def test_the_last_to_report_is_told_once_what_all_have_reported(ledger):
     assert ledger.report("a", "3", "error", 4, transient=False) is None
     assert ledger.report("a", "4", "skipped", 4, transient=False) is None
     assert ledger.report("a", "2", "error", 4, transient=True) is None
-    assert ledger.report("a", "1", "pass", 4, transient=False) == ("2",)
+    told = {"3": ("error", False), "4": ("skipped", False), "2": ("error", True), "1": ("pass", False)}
+    assert ledger.report("a", "1", "pass", 4, transient=False) == told
     assert ledger.report("a", "1", "pass", 4, transient=False) is None
 
 
