@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -94,7 +95,7 @@ def compare(installed: dict[str, list[str]], without: dict[str, list[str]]) -> N
 
 def nameless(event: str) -> str:
     """An event without the random names of temporary files, which pytest's capture opens."""
-    return re.sub(r"(/tmp/\w*?)[a-z0-9_]{8}$", r"\1", event)
+    return re.sub(rf"({re.escape(tempfile.gettempdir())}/\w*?)[a-z0-9_]{{8}}$", r"\1", event)
 
 
 if __name__ == "__main__":

@@ -156,7 +156,7 @@ def pytest_runtest_makereport(
     report = yield
     if (state := _state(item.config)) is not None:
         from .report.directory import keep
-        from .run.protocol import shorten, tell
+        from .run.told import shorten, tell
 
         shorten(item, call, report)
         tell(state.runs, item, call, report)

@@ -19,8 +19,8 @@ from ..conversation.reply import Reply
 from ..conversation.transcript import Transcript, Turn
 from ..errors import ConvoError
 from ..run.measure import Event, Measurement, measure, sheltered, within
-from ..run.protocol import MEASURED
 from ..run.session import RUN
+from ..run.told import MEASURED
 from .setup import Setup
 from .spec import specs
 from .state import of

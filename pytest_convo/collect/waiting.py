@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..run.protocol import MEASURED, Needless
 from ..run.session import RUN
+from ..run.told import MEASURED, Needless
 from .state import of
 
 if TYPE_CHECKING:

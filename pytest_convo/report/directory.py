@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..run.protocol import MEASURED
+from ..run.told import MEASURED
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

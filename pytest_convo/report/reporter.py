@@ -15,9 +15,9 @@ import pytest
 
 from .. import options
 from ..run.ledger import Ledger
-from ..run.protocol import show
 from ..run.results import Results
 from ..run.session import STOP
+from ..run.told import show
 from ..run.verdicts import Verdicts
 from ..run.xdist import is_run, restartable
 from . import directory, json_report, terminal

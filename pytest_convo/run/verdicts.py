@@ -13,8 +13,8 @@ import pytest
 
 from ..agreement.describe import GroupReport, describe, headline
 from ..agreement.verdict import Verdict
-from .protocol import INCONCLUSIVE
 from .results import GroupResult, Results
+from .told import INCONCLUSIVE
 
 ASKED_NOBODY = "convo::no-model-was-asked"
 

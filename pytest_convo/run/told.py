@@ -1,0 +1,123 @@
+"""What a run's report tells about it, to whoever makes the verdict and to whoever reads the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .._compat import Skipped
+from ..agreement.outcome import Outcome
+from ..conversation.reply import total
+from ..errors import BotFailure, ConvoError, HarnessError
+from .session import RUN, Run, RunSession
+
+if TYPE_CHECKING:
+    from .measure import Measurement
+
+MEASURED = pytest.StashKey["Measurement | None"]()
+"""What an item's run measured, for its report; set by whoever measured it."""
+
+PROPERTY = "convo.outcome"
+"""A run's outcome, as a property of its test case in JUnit."""
+
+_OUTCOMES = frozenset(outcome.value for outcome in Outcome)
+
+INCONCLUSIVE = {"error": ("setup", "failed"), "fail": ("call", "failed"), "skip": ("setup", "skipped")}
+"""How pytest shows what measured nothing: the phase and outcome of its report. A failed setup is an ERROR."""
+
+
+class Needless(Skipped):
+    """The run is spared: its group's verdict stands without it."""
+
+
+def shorten(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Show an error of ours in a test as its text and the line of the test, not as a path through our code."""
+    if call.excinfo is None or not isinstance(call.excinfo.value, ConvoError) or not report.failed:
+        return
+    lines = [
+        entry.lineno + 1 for entry in call.excinfo.traceback if entry.path == item.path and item.path.suffix == ".py"
+    ]
+    where = f"{report.location[0]}:{lines[-1]}: " if lines else ""
+    report.longrepr = f"{where}{call.excinfo.value}"
+
+
+def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Have a phase's report tell what the run measured, and enter the outcome where the engine has not."""
+    run = item.stash.get(RUN, None)
+    if run is None or report.when == "teardown" or (report.when, report.outcome) == ("setup", "passed"):
+        return
+    error = call.excinfo.value if call.excinfo is not None else None
+    told = _told(item, run, report, error)
+    measurement = item.stash.get(MEASURED, None)
+    if told["outcome"] in _OUTCOMES and (measurement is None or not run.judged):
+        session.record(item, Outcome(told["outcome"]))
+    if isinstance(error, Needless):  # as pytest words a skip: the class of the exception says nothing to a person
+        path, line, _ = report.location
+        report.longrepr = (path, (line or 0) + 1, f"Skipped: {error}")
+    # JUnit writes the properties of the last report, which is that of the teardown.
+    others = [(name, value) for name, value in item.user_properties if name != PROPERTY]
+    item.user_properties[:] = [*others, (PROPERTY, told["outcome"])]
+    report.convo = told  # type: ignore[attr-defined]
+
+
+def _told(item: pytest.Item, run: Run, report: pytest.TestReport, error: BaseException | None) -> dict[str, Any]:
+    """What is told of a run: its group, its outcome, and what it measured; builtins only, xdist carries no more."""
+    of_conversation = run.judged or "convo" in getattr(item, "fixturenames", ())
+    told: dict[str, Any] = {**run.group.to_report(), "of_conversation": of_conversation}
+    if isinstance(error, Needless):
+        return {**told, "outcome": "spared"}
+    if report.skipped:  # by a mark or by hand
+        return {**told, "outcome": "skipped"}
+    told["outcome"] = _outcome(report, error, judged=run.judged).value
+    told["transient"] = isinstance(error, HarnessError) and error.transient
+    if (measurement := item.stash.get(MEASURED, None)) is not None:
+        told |= _measured(measurement)
+        told["transcript"] = item.nodeid if run.spec is None else run.spec.key(run.number)
+    if report.failed:
+        told["reason"] = plain(report.longreprtext)
+        told["sections"] = [[title, plain(text)] for title, text in report.sections]
+    return told
+
+
+def _outcome(report: pytest.TestReport, error: BaseException | None, *, judged: bool) -> Outcome:
+    if report.passed:
+        return Outcome.PASS
+    if isinstance(error, BotFailure):
+        return Outcome.FAIL
+    if isinstance(error, ConvoError) or judged or report.when != "call":
+        return Outcome.ERROR  # as for any test of pytest, what breaks in a fixture is an error
+    return Outcome.FAIL
+
+
+def show(report: pytest.TestReport, told: Mapping[str, Any], inconclusive: str) -> None:
+    """A run among several fails nothing by itself; a single one that measured nothing counts as inconclusive."""
+    if told["n"] > 1:
+        report.outcome, report.longrepr, report.when = "passed", None, "call"
+    elif told["outcome"] == Outcome.ERROR:
+        report.when, report.outcome = INCONCLUSIVE[inconclusive]  # type: ignore[assignment]
+        if report.skipped:
+            path, line, _ = report.location
+            report.longrepr = (path, (line or 0) + 1, f"inconclusive: {told['reason']}")
+
+
+def _measured(measurement: Measurement) -> dict[str, Any]:
+    """The figures of a measurement, in builtins."""
+    transcript = measurement.transcript
+    replies = transcript.replies if transcript is not None else ()
+    usage = transcript.usage if transcript is not None else None
+    billed = total(reply.billed for reply in replies)
+    return {
+        "seconds": round(measurement.seconds, 3),
+        "requests": measurement.requests,
+        "answer": plain(replies[-1].text) if replies else "",
+        "tokens": None if usage is None else [usage.prompt_tokens, usage.completion_tokens],
+        "billed": None if billed is None else [billed.prompt_tokens, billed.completion_tokens],
+        "models": sorted({reply.model for reply in replies if reply.model}),
+    }
+
+
+def plain(text: str) -> str:
+    """The text without what no file and no channel to a controller can carry: lone halves of surrogate pairs."""
+    return text.encode(errors="backslashreplace").decode()
