@@ -40,7 +40,7 @@ def test_a_failing_group_is_one_failure_under_its_own_id(convos, run):
 def test_exitfirst_stops(convos, run, mode):
     convos.vote("a", "nnn", 2)
     for number in range(20):
-        convos.vote(f"t{number:02}", "yyy", 2, sleep=0.02)
+        convos.vote(f"t{number:02}", "yyy", 2, sleep=0.3)
     result = run("-x")
     assert result.ret == (2 if mode not in ("noxdist", "n0") else 1)
     outcomes = result.parseoutcomes()
@@ -51,11 +51,12 @@ def test_exitfirst_stops(convos, run, mode):
 
 def test_maxfail_counts_verdicts(convos, run, mode):
     for number in range(20):
-        convos.vote(f"t{number:02}", "nnn", 2, sleep=0.02)
+        convos.vote(f"t{number:02}", "nnn", 2, sleep=0 if number < 2 else 0.3)
     result = run("--maxfail=2")
     parallel = mode not in ("noxdist", "n0")
     assert result.ret == (2 if parallel else 1)
-    assert 2 <= result.parseoutcomes()["failed"] <= (6 if parallel else 2)
+    failed = result.parseoutcomes()["failed"]
+    assert 2 <= failed < 20 if parallel else failed == 2
 
 
 def test_last_failed_runs_exactly_the_failing_groups(convos, run):
