@@ -222,6 +222,15 @@ def write_conversations(
     return root
 
 
+def write_tests(root: Path, count: int) -> Path:
+    """`count` directories of one test file with one empty test each."""
+    for number in range(count):
+        directory = root / f"question_{number:05}"
+        directory.mkdir(parents=True)
+        (directory / f"test_{number:05}.py").write_text("def test_nothing():\n    pass\n")
+    return root
+
+
 def conversations(
     root: Path, *options: str, server: Server | None = None, codes: Sequence[int] = (0,)
 ) -> Callable[[], Cost]:

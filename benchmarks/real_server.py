@@ -143,10 +143,8 @@ def odds(binary: Path, models: Path, root: Path, runs: int) -> None:
         rows,
     )
     deviations = surplus / variance**0.5
-    print(
-        f"\n{inside} of {len(known)} intervals hold the odds. Passes beyond what the odds let expect: {surplus:+.1f},"
-    )
-    print(f"or {deviations:+.2f} standard deviations; that runs stop early does not bias the sum.")
+    print(f"\n{inside} of {len(known)} intervals hold the odds. Passes beyond what the odds let expect: {surplus:+.1f}")
+    print(f"({deviations:+.2f} standard deviations); that runs stop early does not bias the sum.")
 
 
 def mt_bench(binary: Path, model: Path, source: Path, root: Path) -> None:

@@ -19,11 +19,13 @@ def main() -> None:
         at_once = f"--convo-concurrency={AT_ONCE}"
         shared = common.write_conversations(root / "shared", count, server.url)
         own = common.write_conversations(root / "own", count, server.url, check=True)
+        plain = common.write_tests(root / "plain", count)
         found = common.rounds(
             {
                 BARE: common.bare(server, questions=count, at_once=AT_ONCE),
                 "pytest-convo, one convo.toml above all": run(shared, at_once),
                 "pytest-convo, a convo.toml and a check each": run(own, at_once),
+                "pytest without the plugin, an empty test each": common.conversations(plain, "-p", "no:convo"),
             },
             given.repeat,
         )
@@ -39,7 +41,7 @@ def main() -> None:
                 f"{ratio(found, name, BARE, cpu):.2f}",
                 f"{median(costs, cpu) / count * 1000:.2f}",
                 f"{median(costs, peak):.0f}",
-                f"{costs[0].stats['calls']:.0f}",
+                f"{costs[0].stats.get('calls', 0):.0f}",
             ]
             for name, costs in found.items()
         ],

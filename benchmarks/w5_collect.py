@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import common
 from common import cpu, median, peak, ratio, spread, wall
 
@@ -16,7 +14,7 @@ def main() -> None:
     url = "http://127.0.0.1:9/v1"  # collecting asks nobody
     collect = ("--collect-only", "-q")
     with common.workplace() as root:
-        plain = write_tests(root / "plain", count)
+        plain = common.write_tests(root / "plain", count)
         shared = common.write_conversations(root / "shared", count, url)
         own = common.write_conversations(root / "own", count, url, check=True)
         found = common.rounds(
@@ -43,14 +41,6 @@ def main() -> None:
             for name, costs in found.items()
         ],
     )
-
-
-def write_tests(root: Path, count: int) -> Path:
-    for number in range(count):
-        directory = root / f"question_{number:05}"
-        directory.mkdir(parents=True)
-        (directory / f"test_{number:05}.py").write_text("def test_nothing():\n    pass\n")
-    return root
 
 
 if __name__ == "__main__":

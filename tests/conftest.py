@@ -88,7 +88,8 @@ def convos(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Convos
         "GITHUB_STEP_SUMMARY",
     ):
         monkeypatch.delenv(name, raising=False)
-    pytester.makeini("[pytest]\n")
+    # pytest 9.1 warns of a plugin that an earlier session in the same process has loaded.
+    pytester.makeini("[pytest]\nfilterwarnings =\n    ignore::pytest.PytestAssertRewriteWarning\n")
     return Convos(pytester)
 
 
