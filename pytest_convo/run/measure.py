@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..agreement.outcome import Outcome
+from ..bot.play import play, transcript_of
+from ..bot.threads import in_thread
+from ..check.run import evaluate
 from ..errors import BotFailure, CheckError, CheckFailed, ConvoError, HarnessError, NoCredentials, RunTimeout
 
 if TYPE_CHECKING:
@@ -90,10 +93,6 @@ async def measure(spec: Spec, run: int, idle: Callable[[], AbstractAsyncContextM
 
     `idle` is entered while no model call is in flight, so that another run can use the place.
     """
-    from ..bot.play import transcript_of
-    from ..bot.threads import in_thread
-    from ..check.run import evaluate
-
     events: list[Event] = []
     begin = time.perf_counter()
 
@@ -157,9 +156,6 @@ async def within(seconds: float) -> AsyncIterator[None]:
 
 
 async def _play(spec: Spec, run: int, idle: Any, observe: Callable[[Event], None]) -> Transcript:
-    from ..bot.play import play
-    from ..bot.threads import in_thread
-
     return await play(
         spec.conversation,
         model=spec.model(run),

@@ -48,6 +48,27 @@ def test_as_many_calls_as_allowed_and_none_twice(convos, serve, args):
     assert 4 <= server.in_flight_max <= 6
 
 
+def test_the_engine_imports_nothing_of_ours_in_its_thread(convos, serve):
+    """pytest parses what it imports of a plugin, and Python 3.11 cannot parse in two threads at once (gh-106905)."""
+    serve(ScriptedReply(text="Yes."))
+    write(convos, 1)
+    convos.write(
+        {
+            "conftest.py": "import sys, threading\n"
+            "class Watch:\n"
+            "    def find_spec(self, name, path=None, target=None):\n"
+            "        if threading.current_thread() is not threading.main_thread():\n"
+            "            sys.stderr.write(f'in a thread: {name}\\n')\n"
+            "sys.meta_path.insert(0, Watch())\n"
+            "def pytest_convo_tools(path, run): return [len]\n"
+        }
+    )
+    result = convos.pytester.runpytest_subprocess("-s")
+    imported = [line for line in result.stderr.lines if line.startswith("in a thread")]
+    assert imported, "the SDK is imported in a thread"
+    assert [line for line in imported if "pytest_convo" in line] == []
+
+
 @pytest.mark.parametrize("args", [[], PARALLEL], ids=["one process", "xdist"])
 def test_a_transcript_that_two_tests_read_is_made_once(convos, serve, args):
     server = serve(ScriptedReply(text="Yes.", latency=0.05), toml="runs = 3\nagreement = 1")

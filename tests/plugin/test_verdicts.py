@@ -12,13 +12,15 @@ RESTARTS = ("load", "worksteal")
 """The ways of spreading under which xdist 3.8 can start a lost item again."""
 
 
-def test_dissent_does_not_fail_the_session(convos, run):
+def test_dissent_does_not_fail_the_session(convos, run, mode):
     convos.vote("good", "yyyyy", 4)
     convos.vote("split", "yynyy", 4)
     result = run()
     assert result.ret == 0
     outcomes = result.parseoutcomes()
-    assert (outcomes["passed"], outcomes["dissent"], outcomes["spared"]) == (2, 1, 1)
+    assert (outcomes["passed"], outcomes["dissent"]) == (2, 1)
+    # Another worker may come to the spare run before this one has begun with those that make it needless.
+    assert outcomes.get("spared", 0) in ((0, 1) if mode in ("load", "worksteal") else (1,))
 
 
 def test_a_failing_group_is_one_failure_under_its_own_id(convos, run):
