@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import pytest
 
@@ -17,6 +17,12 @@ T = TypeVar("T")
 
 INCONCLUSIVE = ("error", "fail", "skip")
 
+RecordMode = Literal["none", "auto", "new", "all"]
+RECORD: tuple[RecordMode, ...] = get_args(RecordMode)
+
+BASELINE = "convo-baseline.json"
+"""The file of the baseline, at the rootdir, unless `--convo-baseline` names another."""
+
 SETTINGS = {
     "runs": "redundant runs of every conversation",
     "agreement": "share of the runs that must pass, as 0.8 or 2/3",
@@ -24,6 +30,16 @@ SETTINGS = {
     "timeout": "limit of one run, all turns, as 120s",
 }
 """Settings that the ini file may give as `convo_<name>`, with what each means."""
+
+OF_A_SESSION = {
+    "concurrency": "model calls in flight",
+    "inconclusive": "error, fail or skip",
+    "record": "none, auto, new or all",
+    "max_usd": "US dollars that a session may cost",
+    "max_calls": "model calls that a session may make",
+    "max_tokens": "tokens that a session may use",
+}
+"""Options that the ini file and the environment may give as well."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -54,6 +70,40 @@ def add_options(parser: pytest.Parser) -> None:
         choices=INCONCLUSIVE,
         help="how an inconclusive verdict counts (default: error)",
     )
+    add(
+        "--convo-record",
+        dest="convo_record",
+        choices=RECORD,
+        help="none: replay recordings only (default where CI=true); auto: ask for what is not recorded (default); "
+        "new: and record that; all: ask everything and record it anew",
+    )
+    add("--convo-max-usd", metavar="USD", dest="convo_max_usd", help="spend at most so many US dollars")
+    add("--convo-max-calls", metavar="N", dest="convo_max_calls", help="make at most so many model calls")
+    add("--convo-max-tokens", metavar="N", dest="convo_max_tokens", help="use at most so many tokens")
+    add(
+        "--convo-baseline",
+        metavar="PATH",
+        dest="convo_baseline",
+        help="fail where the pass rates have fallen below those of this file: the regression gate",
+    )
+    add(
+        "--convo-update-baseline",
+        dest="convo_update_baseline",
+        action="store_true",
+        help=f"write the pass rates to the file of --convo-baseline (default: {BASELINE})",
+    )
+    add(
+        "--convo-non-inferior",
+        metavar="D",
+        dest="convo_non_inferior",
+        help="the gate passes only where a fall of D (0.05: five points) can be ruled out",
+    )
+    add(
+        "--convo-simulate",
+        dest="convo_simulate",
+        action="store_true",
+        help="print how often the gate would go red for this suite, and why; call nothing",
+    )
     add("--convo-json", metavar="PATH", dest="convo_json", help="write a report of every group and run as JSON")
     add("--convo-dry", dest="convo_dry", action="store_true", help="print every request; call nothing, write nothing")
     add(
@@ -65,9 +115,9 @@ def add_options(parser: pytest.Parser) -> None:
     add("--convo-schema", dest="convo_schema", action="store_true", help="print the JSON schema of convo.toml")
     for name, what in SETTINGS.items():
         parser.addini(f"convo_{name}", f"pytest-convo: {what}", type="string", default=None)
-    parser.addini("convo_concurrency", "pytest-convo: model calls in flight", type="string", default=None)
+    for name, what in OF_A_SESSION.items():
+        parser.addini(f"convo_{name}", f"pytest-convo: {what}", type="string", default=None)
     parser.addini("convo_eager", "pytest-convo: start every run at once", type="bool", default=False)
-    parser.addini("convo_inconclusive", "pytest-convo: error, fail or skip", type="string", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +129,71 @@ class Options:
     inconclusive: Literal["error", "fail", "skip"]
     dry: bool
     json: Path | None
+    record: RecordMode
+    max_usd: float | None
+    max_calls: int | None
+    max_tokens: int | None
+    baseline: Path | None
+    """The baseline that the session is held against, if any."""
+    new_baseline: Path | None
+    """Where the session's own baseline goes, if anywhere."""
+    non_inferior: float | None
+    simulate: bool
+
+    @property
+    def full(self) -> bool:
+        """Whether every run is made: what is recorded or counted for a baseline must not stop when it looks good."""
+        return self.record in ("new", "all") or self.baseline is not None or self.new_baseline is not None
 
 
 def read(config: pytest.Config) -> Options:
     """The session's options: command line, then environment, then ini file; `pytest.UsageError` for a bad value."""
-    inconclusive = _first(config, "inconclusive", "error", _one_of(INCONCLUSIVE))
-    json = config.getoption("convo_json")
-    if json and (config.invocation_params.dir / json).is_dir():
-        msg = f"--convo-json {json}: is a directory; the report is one file"
-        raise pytest.UsageError(msg)
     return Options(
         concurrency=_first(config, "concurrency", 16, _positive),
         eager=_first(config, "eager", False, _truth),
-        inconclusive=inconclusive,
+        inconclusive=_first(config, "inconclusive", "error", _one_of(INCONCLUSIVE)),
         dry=config.getoption("convo_dry"),
-        json=config.invocation_params.dir / json if json else None,
+        json=_file(config, "json"),
+        record=_first(config, "record", "none" if in_ci() else "auto", _one_of(RECORD)),
+        max_usd=_first(config, "max_usd", None, _amount),
+        max_calls=_first(config, "max_calls", None, _positive),
+        max_tokens=_first(config, "max_tokens", None, _positive),
+        simulate=config.getoption("convo_simulate"),
+        **_gate(config),
     )
+
+
+def in_ci() -> bool:
+    """Whether this is a machine of continuous integration, by the variable that all of them set."""
+    return os.environ.get("CI", "").lower() in ("1", "true", "yes", "on")
+
+
+def _gate(config: pytest.Config) -> dict[str, Any]:
+    """The options of the regression gate."""
+    path = _file(config, "baseline") or config.rootpath / BASELINE
+    updates = config.getoption("convo_update_baseline")
+    gates = config.getoption("convo_baseline") is not None and not updates
+    margin = config.getoption("convo_non_inferior")
+    if margin is not None and not gates:
+        msg = "--convo-non-inferior is a part of the gate: it needs --convo-baseline PATH"
+        raise pytest.UsageError(msg)
+    return {
+        "baseline": path if gates else None,
+        "new_baseline": path if updates else None,
+        "non_inferior": None if margin is None else _parsed("--convo-non-inferior", margin, _margin),
+    }
+
+
+def _file(config: pytest.Config, name: str) -> Path | None:
+    """The file that an option names, relative to the working directory."""
+    given = config.getoption(f"convo_{name}")
+    if not given:
+        return None
+    path: Path = config.invocation_params.dir / given
+    if path.is_dir():
+        msg = f"--convo-{name.replace('_', '-')} {given}: is a directory, and one file is needed"
+        raise pytest.UsageError(msg)
+    return path
 
 
 def speaks(config: pytest.Config) -> bool:
@@ -139,18 +238,22 @@ def _number(text: str) -> object:
 
 def _first(config: pytest.Config, name: str, default: Any, parse: Callable[[Any], T]) -> T:
     places = {
-        f"--convo-{name}": config.getoption(f"convo_{name}"),
-        f"PYTEST_CONVO_{name.upper()}": os.environ.get(f"PYTEST_CONVO_{name.upper()}"),
+        f"--convo-{name.replace('_', '-')}": config.getoption(f"convo_{name}"),
+        f"PYTEST_CONVO_{name.upper()}": os.environ.get(f"PYTEST_CONVO_{name.upper()}") or None,
         f"ini convo_{name}": config.getini(f"convo_{name}"),
     }
     for place, value in places.items():
         if value is not None:
-            try:
-                return parse(value)
-            except ValueError as error:
-                msg = f"{place}: {error}"
-                raise pytest.UsageError(msg) from None
-    return parse(default)
+            return _parsed(place, value, parse)
+    return default  # type: ignore[no-any-return]
+
+
+def _parsed(place: str, value: Any, parse: Callable[[Any], T]) -> T:
+    try:
+        return parse(value)
+    except ValueError as error:
+        msg = f"{place}: {error}"
+        raise pytest.UsageError(msg) from None
 
 
 def _positive(value: Any) -> int:
@@ -158,6 +261,26 @@ def _positive(value: Any) -> int:
         msg = f"a whole number from 1 on is needed, not {value!r}"
         raise ValueError(msg)
     return int(value)
+
+
+def _amount(value: Any) -> float:
+    """Dollars, more than none."""
+    return _between(value, 0, float("inf"), "an amount above 0")
+
+
+def _margin(value: Any) -> float:
+    return _between(value, 0, 1, "a share between 0 and 1, as 0.05 for five points,")
+
+
+def _between(value: Any, low: float, high: float, what: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = low
+    if not low < number < high:
+        msg = f"{what} is needed, not {value!r}"
+        raise ValueError(msg)
+    return number
 
 
 def _one_of(names: tuple[str, ...]) -> Callable[[Any], Any]:

@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from .collect.arguments import directed
 
         config.args[:] = [directed(config, argument) for argument in config.args]
-    if config.getoption("convo_dry"):
+    if config.getoption("convo_dry") or config.getoption("convo_simulate"):
         config.option.collectonly = True
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Reports(config), "convo-reports")

@@ -10,7 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from ..errors import ProviderError
+from ..conversation.reply import Reply, Usage
+from ..errors import ConvoError, ProviderError
+from .deadline import untimed
 from .events import tell
 
 T = TypeVar("T")
@@ -22,14 +24,17 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "us": 1e-6, "µs": 1e-6
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s)")
 
 
-class Pauses(Protocol):
-    """What all who ask one server share: a 429 told to one is told to all."""
+class Gate(Protocol):
+    """What every attempt passes before it is sent, and where it is booked when it is over."""
 
     async def wait(self) -> None:
-        """Return when no pause is on."""
+        """Return when the next attempt may be sent; it is sent at once."""
 
     def hold(self, seconds: float) -> None:
-        """Nobody starts a request for so many seconds."""
+        """Nobody starts an attempt for so many seconds: a 429 told to one is told to all."""
+
+    def book(self, usage: Usage | None, reply: Reply | None = None) -> None:
+        """The attempt is over: `usage` is what it took, None where nobody counted, and `reply` what it gave."""
 
 
 async def _sleep(seconds: float) -> None:
@@ -39,7 +44,7 @@ async def _sleep(seconds: float) -> None:
 
 
 class LocalPauses:
-    """The `Pauses` of one process."""
+    """The `Gate` of those who share one process, and no bill."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic, sleep: Sleep = _sleep) -> None:
         self._clock = clock
@@ -52,6 +57,9 @@ class LocalPauses:
 
     def hold(self, seconds: float) -> None:
         self._until = max(self._until, self._clock() + seconds)
+
+    def book(self, usage: Usage | None, reply: Reply | None = None) -> None:
+        """Nobody counts."""
 
 
 PROCESS_PAUSES = LocalPauses()
@@ -84,15 +92,16 @@ class Retry:
         backoff = min(self.cap, self.first * 2.0 ** min(attempt - 1, 32))
         return backoff * (1 - self.chance() / 2)
 
-    async def run(self, once: Callable[[], Awaitable[T]], pauses: Pauses) -> tuple[T, int]:
+    async def run(self, once: Callable[[], Awaitable[T]], gate: Gate) -> tuple[T, int]:
         """The result of `once`, and the number of attempts it took; raises the last attempt's error.
 
         Only `ProviderError`s that say so are tried again: never a refusal, never a cancellation. A 429 holds up
-        everybody who shares `pauses`.
+        everybody who passes `gate`. What `once` took, it books itself.
         """
         attempt = 1
         while True:
-            await pauses.wait()
+            with untimed():
+                await gate.wait()
             try:
                 return await once(), attempt
             except ProviderError as error:
@@ -103,7 +112,7 @@ class Retry:
                 tell("retry", attempt=attempt, reason=error.what, delay=round(seconds, 3))
                 everybody = error.status == TOO_MANY_REQUESTS
             if everybody:
-                pauses.hold(seconds)
+                gate.hold(seconds)
             else:
                 await self.sleep(seconds)
             attempt += 1
@@ -113,6 +122,12 @@ class Retry:
         if error.transient and error.retry_after is not None and error.retry_after > self.longest:
             return f"the server asks to wait {error.retry_after:.0f} s, longer than the {self.longest:.0f} s we would"
         return f"given up after {attempt} attempts" if attempt > 1 else ""
+
+
+def refusal(error: BaseException) -> Usage | None:
+    """What an attempt took that ended in `error`: nothing, where the server answered with it; else nobody knows."""
+    answered = error.status is not None if isinstance(error, ProviderError) else isinstance(error, ConvoError)
+    return Usage() if answered else None
 
 
 def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:

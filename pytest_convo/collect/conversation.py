@@ -70,7 +70,7 @@ class Case(pytest.Collector):
 
 def runs(parent: pytest.Collector, spec: Spec) -> Iterator[pytest.Item]:
     """The items of a group, one for each run that the settings ask for."""
-    whole = group(parent.nodeid, spec.settings)
+    whole = group(of(parent.config), parent.nodeid, spec.settings)
     if not spec.conversation.turns:
         whole.declared = 1
     for number in range(1, whole.declared + 1):

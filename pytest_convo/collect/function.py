@@ -123,7 +123,7 @@ def _group(parent: pytest.Collector, function: pytest.Function, spec: Spec | Non
     state = of(parent.config)
     case = spec.case if spec is not None else None
     settings = state.resolver.resolve(parent.path.parent, case=case, mark=marked).settings
-    return group(parent.nodeid, settings)
+    return group(state, parent.nodeid, settings)
 
 
 def _marked(function: pytest.Function) -> Mapping[str, Any]:

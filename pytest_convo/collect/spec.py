@@ -138,6 +138,7 @@ def tools_maker(directory: Path, hook: Any) -> Callable[[int], Sequence[Tool]] |
     return make
 
 
-def group(node_id: str, settings: Settings) -> Group:
+def group(state: State, node_id: str, settings: Settings) -> Group:
     """The group that these settings make of the runs below a node."""
-    return Group(node_id, settings.runs, settings.agreement, settings.good, settings.bad)
+    full = state.options.full
+    return Group(node_id, settings.runs, settings.agreement, settings.good, settings.bad, full=full)

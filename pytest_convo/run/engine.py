@@ -100,7 +100,7 @@ class Engine:
 
     def verdict(self, group: str) -> Verdict | None:
         """The verdict on a group, if its outcomes so far, over all processes, decide it."""
-        return self.groups[group].rule.decide(self.ledger.tally(group))
+        return self.groups[group].decide(self.ledger.tally(group))
 
     def in_flight(self) -> int:
         """How many transcripts are being made at this moment."""

@@ -28,6 +28,8 @@ class Group:
     agreement: Fraction | Literal["sprt"]
     good: float = 0.95
     bad: float = 0.7
+    full: bool = False
+    """Whether all runs are made, though fewer may decide the verdict."""
     runs: list[str] = field(default_factory=list)
 
     @cached_property
@@ -35,13 +37,17 @@ class Group:
         """The rule for the selected runs; not to be asked before all of them are known."""
         return rule(len(self.runs), self.agreement, self.good, self.bad)
 
+    def decide(self, tally: Tally) -> Verdict | None:
+        """The verdict that the outcomes so far decide, if they do and no further run is wanted."""
+        return None if self.full and tally.total < self.rule.n else self.rule.decide(tally)
+
     @cached_property
     def _places(self) -> dict[str, int]:
         return {run: place for place, run in enumerate(self.runs)}
 
     def spare(self, run: str) -> bool:
         """Whether the verdict can come without this run, if those before it pass."""
-        return self._places[run] >= self.rule.first
+        return not self.full and self._places[run] >= self.rule.first
 
     def to_report(self) -> dict[str, Any]:
         """What travels with each run's report to where the verdict is made; builtins only, xdist carries no more."""
@@ -52,6 +58,7 @@ class Group:
             "agreement": self.agreement if self.agreement == "sprt" else str(self.agreement),
             "good": self.good,
             "bad": self.bad,
+            "full": self.full,
         }
 
 

@@ -57,7 +57,8 @@ def _retry(
     told["retried"] = []
     words = {nodeid: word for nodeid, (word, _) in heard.items()}
     for nodeid, (word, may_pass) in heard.items():
-        if word == Outcome.ERROR and may_pass and group.rule.decide(tally_of(words.values())) not in DECIDED:
+        open_ = group.full or group.rule.decide(tally_of(words.values())) not in DECIDED
+        if word == Outcome.ERROR and may_pass and open_:
             again = next(
                 report.convo for report in _again(session, session.items[nodeid], nextitem) if _is_told(report)
             )

@@ -24,6 +24,8 @@ class GroupResult:
     id: str
     rule: Rule
     declared: int
+    full: bool = False
+    """Whether the verdict waits for all runs."""
     runs: dict[str, Told] = field(default_factory=dict)
     verdict: Verdict | None = None
     """None until it is decided, and for good where the session ended before."""
@@ -60,7 +62,7 @@ class Results:
         """Enter what a run's report tells, in place of what was told of the same run before."""
         group = self.groups.get(told["group"])
         if group is None:
-            group = self.groups[told["group"]] = GroupResult(told["group"], rule_of(told), told["declared"])
+            group = self.groups[told["group"]] = GroupResult(told["group"], rule_of(told), told["declared"], told["full"])
         if not group.runs.get(nodeid, {}).get("again"):  # the retry may be heard of before the run itself
             group.runs[nodeid] = told
         for again in told.get("retried", ()):

@@ -161,7 +161,7 @@ class RunSession:
 
     def verdict(self, group: Group) -> Verdict | None:
         """The verdict on a group, if its outcomes so far, over all processes, decide it."""
-        return group.rule.decide(self.ledger.tally(group.id))
+        return group.decide(self.ledger.tally(group.id))
 
     def needless(self, item: pytest.Item) -> bool:
         """Whether the verdict stands without this item's run.

@@ -52,7 +52,7 @@ class Verdicts:
     def hear(self, report: pytest.TestReport, told: Mapping[str, Any]) -> None:
         """A run has been reported; where that decides its group, report the verdict."""
         group = self.results.add(report.nodeid, told)
-        if group.rule.n == 1 or group.verdict is not None:
+        if group.rule.n == 1 or group.verdict is not None or (group.full and not group.ended):
             return
         verdict = group.rule.decide(group.tally)
         if verdict is None or (verdict is Verdict.INCONCLUSIVE and "retried" not in told):

@@ -120,6 +120,10 @@ class Resolver:
         """The prompt of a conversation that sets none: `promptfile.find_prompt`, which looks at each directory once."""
         return find_prompt(directory, self.rootdir, self._prompts)
 
+    def overrides(self, key: str) -> bool:
+        """Whether the command line or the environment sets a top-level key for every conversation."""
+        return any(key in layer.values for layer in self._nearest)
+
     def check(self) -> None:
         """Raise what is wrong with the layers that are no files, so that a bad command line is one usage error."""
         self._require_valid((*self._nearest, *self._defaults), self._extra(self.rootdir))
