@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import count
 
 _NEGLIGIBLE = 1e-14
 _TINY = 1e-300
 
 
+@lru_cache(maxsize=4096)  # many groups end with the same tally
 def jeffreys(passes: int, fails: int, level: float = 0.95) -> tuple[float, float]:
     """The equal-tailed interval of Beta(passes + ½, fails + ½) that holds `level` of the probability.
 
@@ -23,6 +25,7 @@ def jeffreys(passes: int, fails: int, level: float = 0.95) -> tuple[float, float
     return low, high
 
 
+@lru_cache(maxsize=4096)
 def lower_bound(passes: int, fails: int, level: float = 0.95) -> float:
     """The exact one-sided lower bound of the chance of a pass (Clopper and Pearson 1934), for a fixed number of runs.
 
