@@ -13,7 +13,7 @@ from ..prompt.build import build
 from ..prompt.request import Request
 from .events import Observer, observed, tell
 from .model import ChatModel
-from .tools import Tool, answer_calls
+from .tools import Known, Tool, answer_calls
 
 if TYPE_CHECKING:
     from ..settings.model import BotSettings
@@ -31,12 +31,14 @@ async def answer(
     stream: Callable[[str], None] | None = None,
     observe: Observer | None = None,
     idle: Idle | None = None,
+    known: Known | None = None,
 ) -> tuple[Reply, tuple[Message, ...]]:
     """The bot's answer to `history`: the replies of the turn as one, and its messages, the final answer last.
 
     At most `bot.tool_rounds` replies may call tools; one more is `TooManyRounds`. `idle` is entered while tools run
-    and no model is asked. Calls of tools that only `[bot.request]` declares have nobody to run them: they end the
-    turn, as does a reply that was cut off. An error that is raised has the messages so far as `messages`.
+    and no model is asked; a call whose result is `known` is not run. Calls of tools that only `[bot.request]` declares
+    have nobody to run them: they end the turn, as does a reply that was cut off. An error that is raised has the
+    messages so far as `messages`.
     """
     box = {tool.name: tool for tool in tools}
     specs = [tool.spec for tool in tools]
@@ -53,7 +55,7 @@ async def answer(
                     return Reply.of_turn(replies), tuple(messages)
                 _may_go_on(len(replies), bot.tool_rounds)
                 async with idle() if idle is not None else nullcontext():
-                    messages += await answer_calls(reply.calls, box)
+                    messages += await answer_calls(reply.calls, box, known)
         except BaseException as error:
             vars(error)["messages"] = tuple(messages)
             raise
@@ -74,6 +76,7 @@ async def _ask(model: ChatModel, request: Request, stream: Callable[[str], None]
         seconds=round(reply.seconds, 4),
         attempts=reply.attempts,
         model=reply.model,
+        replayed=reply.replayed,
     )
     return reply
 

@@ -13,6 +13,7 @@ from typing import Any
 from ..conversation.reply import Reply
 from ..errors import ConvoError, HarnessError
 from ..prompt.request import Request
+from ..redaction import Redactor
 from .faults import Server
 from .threads import in_thread, name_of
 from .tools import is_async
@@ -27,8 +28,11 @@ class CallableModel:
     message as the API has it (with `tool_calls`, for instance), or a `Reply`.
     """
 
-    def __init__(self, function: Callable[..., Any], *, name: str | None = None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, name: str | None = None, redactor: Redactor | None = None
+    ) -> None:
         self.name = name or name_of(function)
+        self._server = Server(self.name, redactor=redactor or Redactor.of_environment())
         self._function = function
         self._takes_request = _takes_request(function)
 
@@ -63,7 +67,7 @@ class CallableModel:
         if isinstance(answer, Reply):
             return answer
         if isinstance(answer, dict):
-            return message_reply(answer, Server(self.name), finish_reason=answer.get("finish_reason", "stop"))
+            return message_reply(answer, self._server, finish_reason=answer.get("finish_reason", "stop"))
         msg = f"{self.name} returned {type(answer).__name__}, not a text, a message or a Reply"
         raise HarnessError(msg, hint='a message is {"role": "assistant", "content": "..."}')
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 Transport = Literal["httpx2", "aiohttp"]
+DEFAULT_URL = "https://api.openai.com/v1"
+"""Where the SDK asks if nothing else is said."""
+
 _Key = tuple[str | None, str, float, Transport]
 
 _clients: dict[AbstractEventLoop, dict[_Key, AsyncOpenAI]] = {}
@@ -64,12 +67,12 @@ def shared_client(
             api_key=api_key,
             timeout=openai.Timeout(timeout, connect=min(timeout, 5.0)),
             max_retries=0,
-            http_client=_http_client(transport, proxies=not _is_here(base_url)),
+            http_client=_http_client(transport, proxies=not is_here(base_url)),
         )
     return clients[key]
 
 
-def _is_here(base_url: str | None) -> bool:
+def is_here(base_url: str | None) -> bool:
     """Whether the server is on this machine: no proxy of the environment can reach it."""
     host = urlsplit(base_url or "").hostname or ""
     return host == "localhost" or host == "::1" or host.startswith("127.")

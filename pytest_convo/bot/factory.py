@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingsError
+from .clients import DEFAULT_URL, is_here
+from .metered import Meter, MeteredModel, Terms
 from .model import ChatModel
+from .price import FREE, Price, Prices
 
 if TYPE_CHECKING:
-    from ..settings.model import BotSettings
-    from .retry import Pauses
+    from ..redaction import Redactor
+    from ..settings.model import BotSettings, LimitSettings
     from .script import Script
 
 PROVIDERS = ("openai", "scripted")
@@ -30,27 +33,82 @@ def make_model(
     environ: Mapping[str, str] | None = None,
     custom: ChatModel | Callable[..., Any] | None = None,
     root: Path | None = None,
-    pauses: Pauses | None = None,
+    meter: Meter | None = None,
+    limits: LimitSettings | None = None,
+    redactor: Redactor | None = None,
 ) -> ChatModel:
     """The model for run `run` (from 1) of the conversation in `directory`.
 
     `custom` is what a conftest's `pytest_convo_model` gave: it comes first. A script is looked for in `directory` and
-    above, up to `root`. Nothing is sent or opened yet, and no key is needed yet: with recordings none may ever be.
-    Raises `SettingsError`, and `FormatError` for a script.
+    above, up to `root`. `meter` counts what is asked, and keeps to `limits`; `redactor` takes secrets out of errors.
+    Nothing is sent or opened yet, and no key is needed yet: with recordings none may ever be. Raises `SettingsError`,
+    and `FormatError` for a script.
     """
+    environ = os.environ if environ is None else environ
+    model = _model(bot, directory, case, run, environ, custom, root, redactor)
+    return model if meter is None else MeteredModel(model, meter, _terms(bot, environ, custom, limits))
+
+
+def prices_for(bot: BotSettings, environ: Mapping[str, str], custom: object = None) -> Prices:
+    """What this bot costs: the price of the settings; nothing, where a script answers; else that of its server.
+
+    A server on this machine, and an application of one's own, have no price that could be known.
+    """
+    if bot.price is not None:
+        return Prices(Price(bot.price.input, bot.price.output, bot.price.cached))
     if custom is not None:
-        return _customized(custom)
+        return _prices_of(custom)
     if bot.provider == "scripted":
-        return _scripted(directory, case, run, root)
+        return Prices(FREE)
+    return _prices_at(bot.base_url or environ.get("OPENAI_BASE_URL") or DEFAULT_URL)
+
+
+def _prices_of(custom: object) -> Prices:
+    from .openai import OpenAIModel
+    from .scripted import ScriptedModel
+
+    if isinstance(custom, OpenAIModel):
+        return _prices_at(custom.address)
+    return Prices(FREE if isinstance(custom, ScriptedModel) else None)
+
+
+def _prices_at(url: str) -> Prices:
+    return Prices(url=None if is_here(url) else url)
+
+
+def _terms(bot: BotSettings, environ: Mapping[str, str], custom: object, limits: LimitSettings | None) -> Terms:
+    url = bot.base_url or environ.get("OPENAI_BASE_URL") or ""
+    return Terms(
+        server=f"{url} {bot.api_key_env}",
+        prices=prices_for(bot, environ, custom),
+        requests_per_minute=limits.requests_per_minute if limits is not None else None,
+        tokens_per_minute=limits.tokens_per_minute if limits is not None else None,
+    )
+
+
+def _model(
+    bot: BotSettings,
+    directory: Path,
+    case: str | None,
+    run: int,
+    environ: Mapping[str, str],
+    custom: ChatModel | Callable[..., Any] | None,
+    root: Path | None,
+    redactor: Redactor | None,
+) -> ChatModel:
+    if custom is not None:
+        return _customized(custom, redactor)
+    if bot.provider == "scripted":
+        return _scripted(directory, case, run, root, redactor)
     if bot.provider not in PROVIDERS:
         raise _unknown(bot.provider)
     if bot.model is None:
         msg = f"no model is set for {directory.name}"
         raise SettingsError(msg, hint="set `model` in [bot] of a convo.toml, --convo-model or PYTEST_CONVO_MODEL")
-    return _openai(bot, os.environ if environ is None else environ, pauses)
+    return _openai(bot, environ, redactor)
 
 
-def _customized(custom: Any) -> ChatModel:
+def _customized(custom: Any, redactor: Redactor | None) -> ChatModel:
     if isinstance(custom, ChatModel) and not isinstance(custom, type):
         return custom
     if not callable(custom) or isinstance(custom, type):
@@ -58,10 +116,10 @@ def _customized(custom: Any) -> ChatModel:
         raise SettingsError(msg, hint="return a function from messages to a text, or an object with `complete`")
     from .callable import CallableModel
 
-    return CallableModel(custom)
+    return CallableModel(custom, redactor=redactor)
 
 
-def _openai(bot: BotSettings, environ: Mapping[str, str], pauses: Pauses | None) -> ChatModel:
+def _openai(bot: BotSettings, environ: Mapping[str, str], redactor: Redactor | None) -> ChatModel:
     from .openai import OpenAIModel
     from .retry import Retry
 
@@ -70,11 +128,11 @@ def _openai(bot: BotSettings, environ: Mapping[str, str], pauses: Pauses | None)
         api_key=environ.get(bot.api_key_env) or None,
         variable=bot.api_key_env,
         retry=Retry(bot.retries),
-        pauses=pauses,
+        redactor=redactor,
     )
 
 
-def _scripted(directory: Path, case: str | None, run: int, root: Path | None) -> ChatModel:
+def _scripted(directory: Path, case: str | None, run: int, root: Path | None, redactor: Redactor | None) -> ChatModel:
     from .scripted import ScriptedModel
 
     for above in _upward(directory, root):
@@ -83,7 +141,8 @@ def _scripted(directory: Path, case: str | None, run: int, root: Path | None) ->
             place = (
                 directory.relative_to(root).as_posix() if root and directory.is_relative_to(root) else directory.name
             )
-            return ScriptedModel(_script(path, path.stat().st_mtime_ns), seed=f"{place}::{case or ''}", run=run)
+            script, seed = _script(path, path.stat().st_mtime_ns), f"{place}::{case or ''}"
+            return ScriptedModel(script, seed=seed, run=run, redactor=redactor)
     msg = f'provider = "scripted" needs a {SCRIPT}, and there is none in {directory} or above'
     raise SettingsError(msg, hint=f"write {SCRIPT} beside the conversation")
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BotFailure, ContextOverflow, ConvoError, ProviderError
+from ..redaction import Redactor
 from .retry import retry_after
 
 LONGEST_EXCERPT = 300
-SHORTEST_SECRET = 8
 
 _CONTEXT_CODES = {"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"}
 _CONTEXT = re.compile(
@@ -34,22 +34,20 @@ _STATUS_OF = {
     "server_error": 500,
     "overloaded_error": 503,
 }
-_KEYS = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza)[-_][\w*.-]{4,}|(?<=Bearer )[^\s\"',;]{4,}")
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Who was asked, as error texts name it, and the key that they must not."""
+    """Who was asked, as error texts name it, the key that they must not, and what takes out all that is secret."""
 
     name: str = "the server"
     key: str | None = field(default=None, repr=False)
     variable: str = "OPENAI_API_KEY"
+    redactor: Redactor = field(default_factory=Redactor.of_environment, repr=False)
 
     def excerpt(self, text: str) -> str:
-        """`text` in one line, not too long, without our key or anything that looks like one."""
-        if self.key and len(self.key) >= SHORTEST_SECRET:
-            text = text.replace(self.key, "[key]")
-        text = " ".join(_KEYS.sub("[key]", text).split())
+        """`text` in one line, not too long, without our key or any other secret."""
+        text = " ".join(self.redactor.knowing(self.key, self.variable).text(text).split())
         return text if len(text) <= LONGEST_EXCERPT else text[: LONGEST_EXCERPT - 2] + " …"
 
 

@@ -8,10 +8,9 @@ from typing import Protocol, runtime_checkable
 
 from ..conversation.reply import Reply
 from ..prompt.request import Request
-from .deadline import untimed
 from .model import ChatModel
-from .price import Prices
-from .retry import Gate, refusal
+from .price import UNKNOWN, Prices
+from .retry import Gate, passed, refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class Terms:
     """
 
     server: str = ""
-    prices: Prices = Prices()
+    prices: Prices = UNKNOWN
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
 
@@ -38,9 +37,7 @@ class Meter(Protocol):
 class ManyAttempts(Protocol):
     """A model that may send one request several times."""
 
-    async def complete_through(
-        self, request: Request, stream: Callable[[str], None] | None, gate: Gate
-    ) -> Reply:
+    async def complete_through(self, request: Request, stream: Callable[[str], None] | None, gate: Gate) -> Reply:
         """As `complete`, with every attempt passing `gate`."""
 
 
@@ -57,12 +54,14 @@ class MeteredModel:
         gate = self._meter.call(request, self.terms)
         if isinstance(self.inner, ManyAttempts):
             return await self.inner.complete_through(request, stream, gate)
-        with untimed():
-            await gate.wait()
+        await passed(gate)
         try:
             reply = await self.inner.complete(request, stream)
         except BaseException as error:
             gate.book(refusal(error))
             raise
-        gate.book(reply.billed or reply.usage, reply)
+        if isinstance(reply, Reply):
+            gate.book(reply.billed or reply.usage, reply)
+        else:
+            gate.book(None)  # whoever asked says what is wrong with it
         return reply

@@ -11,16 +11,18 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from ..conversation.reply import Reply, Usage, total
-from ..errors import ConvoError, NoCredentials, ProviderError, SettingsError
+from ..errors import NoCredentials, ProviderError, SettingsError
 from ..prompt.request import Request
-from .clients import Transport, shared_client
+from ..redaction import Redactor
+from .clients import DEFAULT_URL, Transport, shared_client
 from .deltas import Stream
 from .faults import Server, fault
-from .retry import PROCESS_PAUSES, Pauses, Retry
+from .retry import PROCESS_PAUSES, Gate, Retry, passed, refusal
 from .wire import identified, read_reply
 
 if TYPE_CHECKING:
@@ -40,7 +42,8 @@ class OpenAIModel:
 
     `base_url` None is the SDK's own, and needs a key; `variable` is the one that the user would set it in. `timeout`
     is that of one silence of the server, in seconds. A `client` of one's own (`AsyncAzureOpenAI`, for instance)
-    takes the place of these, and is its owner's to close; its own retries are off, ours apply.
+    takes the place of these, and is its owner's to close; its own retries are off, ours apply. What a server says is
+    told without what `redactor` takes out.
     """
 
     def __init__(
@@ -51,9 +54,10 @@ class OpenAIModel:
         variable: str = "OPENAI_API_KEY",
         timeout: float = 600.0,
         retry: Retry | None = None,
-        pauses: Pauses | None = None,
+        pauses: Gate | None = None,
         transport: Transport | None = None,
         client: AsyncOpenAI | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
         self.base_url = _checked(base_url)
         self.timeout = timeout
@@ -61,9 +65,10 @@ class OpenAIModel:
         self._transport = transport
         self._retry = retry or Retry()
         self._pauses = pauses or PROCESS_PAUSES
-        address = str(client.base_url) if client is not None else base_url
+        self.address = str(client.base_url) if client is not None else base_url or DEFAULT_URL
         key = client.api_key if client is not None else api_key
-        self._server = Server(urlsplit(address or "https://api.openai.com/v1").netloc.rpartition("@")[2], key, variable)
+        name = urlsplit(self.address).netloc.rpartition("@")[2]
+        self._server = Server(name, key, variable, redactor or Redactor.of_environment())
         self._asks_usage = True
 
     async def complete(self, request: Request, stream: Callable[[str], None] | None = None) -> Reply:
@@ -73,18 +78,40 @@ class OpenAIModel:
         in between. `seconds` are those of the attempt that succeeded. Raises `NoCredentials` before anything is
         sent, `ContextOverflow`, `BotFailure` (content filter), and `ProviderError` for all else.
         """
+        return await self.complete_through(request, stream, self._pauses)
+
+    async def complete_through(self, request: Request, stream: Callable[[str], None] | None, gate: Gate) -> Reply:
+        """As `complete`, with every attempt passing `gate`, which may raise errors of its own."""
         client = self._client()
         body = request.body()
-        spent: list[Usage | None] = []
-
-        async def once() -> Reply:
-            begin = time.perf_counter()
-            reply = await (self._plain(client, body) if stream is None else self._streamed(client, body, stream, spent))
-            return replace(reply, seconds=time.perf_counter() - begin)
-
-        reply, attempts = await self._retry.run(once, self._pauses)
+        billed: list[Usage | None] = []
+        once = partial(self._attempt, client, body, stream, gate, billed)
+        reply, attempts = await self._retry.run(once, gate)
         calls = identified(reply.calls, request.messages)
-        return replace(reply, calls=calls, attempts=attempts, billed=total([*spent, reply.usage]))
+        return replace(reply, calls=calls, attempts=attempts, billed=total(billed))
+
+    async def _attempt(
+        self,
+        client: AsyncOpenAI,
+        body: dict[str, Any],
+        stream: Callable[[str], None] | None,
+        gate: Gate,
+        billed: list[Usage | None],
+    ) -> Reply:
+        """Ask once; what it is known to have taken, however it ends, is booked and added to `billed`."""
+        begin, before = time.perf_counter(), len(billed)
+        try:
+            if stream is None:
+                reply = await self._plain(client, body)
+            else:
+                reply = await self._streamed(client, body, stream, billed, gate)
+        except BaseException as error:
+            begun = billed[before:]
+            gate.book(total(begun) if begun else refusal(error))
+            raise
+        billed.append(reply.usage)
+        gate.book(reply.usage, reply)
+        return replace(reply, seconds=time.perf_counter() - begin)
 
     def _client(self) -> AsyncOpenAI:
         if self._own is not None:
@@ -107,9 +134,14 @@ class OpenAIModel:
         return read_reply(response.content, self._server)
 
     async def _streamed(
-        self, client: AsyncOpenAI, body: dict[str, Any], stream: Callable[[str], None], spent: list[Usage | None]
+        self,
+        client: AsyncOpenAI,
+        body: dict[str, Any],
+        stream: Callable[[str], None],
+        spent: list[Usage | None],
+        gate: Gate,
     ) -> Reply:
-        response = await self._open(client, {**body, "stream": True})
+        response = await self._open(client, {**body, "stream": True}, gate)
         try:
             if "event-stream" in response.headers.get("content-type", ""):
                 return await self._listen(response, stream, spent)
@@ -120,7 +152,7 @@ class OpenAIModel:
         finally:
             await response.aclose()
 
-    async def _open(self, client: AsyncOpenAI, body: dict[str, Any]) -> httpx2.Response:
+    async def _open(self, client: AsyncOpenAI, body: dict[str, Any], gate: Gate) -> httpx2.Response:
         """Begin a stream, with the usage at its end unless the server does not know how."""
         import httpx2
         from openai import APIStatusError, AsyncStream
@@ -143,7 +175,9 @@ class OpenAIModel:
                 if not asks or error.status_code not in (400, 422) or "stream_options" not in error.response.text:
                     raise
         self._asks_usage = False
-        return await self._open(client, body)
+        gate.book(Usage())
+        await passed(gate)
+        return await self._open(client, body, gate)
 
     async def _listen(
         self, response: httpx2.Response, stream: Callable[[str], None], spent: list[Usage | None]
@@ -160,7 +194,7 @@ class OpenAIModel:
                         stream(text)
                 await _drain(pieces)
             return answer.reply()
-        except ConvoError:
+        except BaseException:
             spent.append(answer.usage)
             raise
 

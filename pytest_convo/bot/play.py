@@ -11,7 +11,7 @@ from ..conversation.transcript import Transcript, Turn
 from .answer import Idle, answer
 from .events import Observer, observed, tell
 from .model import ChatModel
-from .tools import Tool
+from .tools import Known, Tool
 
 if TYPE_CHECKING:
     from ..conversation.conversation import Conversation
@@ -33,8 +33,9 @@ async def play(
     stream: Callable[[str], None] | None = None,
     observe: Observer | None = None,
     idle: Idle | None = None,
+    known: Known | None = None,
 ) -> Transcript:
-    """One run of `conversation`; `stream`, `observe` and `idle` as for `answer`.
+    """One run of `conversation`; `stream`, `observe`, `idle` and `known` as for `answer`.
 
     Whatever ends it early, a cancellation included, carries the conversation so far as its `transcript`: see
     `transcript_of`.
@@ -53,7 +54,14 @@ async def play(
             history = conversation.history(index, answered)
             try:
                 reply, messages = await answer(
-                    model, system=system, history=history, tools=tools, bot=bot, stream=stream, idle=idle
+                    model,
+                    system=system,
+                    history=history,
+                    tools=tools,
+                    bot=bot,
+                    stream=stream,
+                    idle=idle,
+                    known=known,
                 )
             except BaseException as error:
                 vars(error)["transcript"] = so_far(index, vars(error).pop("messages", ()))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from ..conversation.reply import Reply, Usage
-from ..errors import ConvoError, ProviderError
+from ..errors import BotFailure, ProviderError
 from .deadline import untimed
 from .events import tell
 
@@ -41,6 +41,12 @@ async def _sleep(seconds: float) -> None:
     from asyncio import sleep
 
     await sleep(seconds)
+
+
+async def passed(gate: Gate) -> None:
+    """Wait at `gate`, which does not use up the time of a run."""
+    with untimed():
+        await gate.wait()
 
 
 class LocalPauses:
@@ -100,8 +106,7 @@ class Retry:
         """
         attempt = 1
         while True:
-            with untimed():
-                await gate.wait()
+            await passed(gate)
             try:
                 return await once(), attempt
             except ProviderError as error:
@@ -126,7 +131,7 @@ class Retry:
 
 def refusal(error: BaseException) -> Usage | None:
     """What an attempt took that ended in `error`: nothing, where the server answered with it; else nobody knows."""
-    answered = error.status is not None if isinstance(error, ProviderError) else isinstance(error, ConvoError)
+    answered = error.status is not None if isinstance(error, ProviderError) else isinstance(error, BotFailure)
     return Usage() if answered else None
 
 

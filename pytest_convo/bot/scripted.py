@@ -9,12 +9,13 @@ from collections.abc import Callable
 from ..conversation.reply import Reply
 from ..errors import ProviderError
 from ..prompt.request import Request
+from ..redaction import Redactor
 from .faults import Server, fault
 from .script import Script, ScriptSource
 from .script_answer import Answer
 from .script_reading import Reading
 
-_BOT = Server("the scripted bot")
+NAME = "the scripted bot"
 
 
 class ScriptedModel:
@@ -25,8 +26,9 @@ class ScriptedModel:
     behind a server raises them.
     """
 
-    def __init__(self, script: ScriptSource, *, seed: str = "", run: int = 1) -> None:
+    def __init__(self, script: ScriptSource, *, seed: str = "", run: int = 1, redactor: Redactor | None = None) -> None:
         self._reading = Reading(Script.of(script), seed, run)
+        self._server = Server(NAME, redactor=redactor or Redactor.of_environment())
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, seed: str = "", run: int = 1) -> ScriptedModel:
@@ -41,7 +43,7 @@ class ScriptedModel:
         answer = self._reading.answer(request.body()["messages"], str, lambda: request)
         await sleep(answer.reply.latency or 0)
         if answer.error is not None:
-            raise fault(answer.error, _BOT, status=answer.reply.error, headers=answer.error_headers)
+            raise fault(answer.error, self._server, status=answer.reply.error, headers=answer.error_headers)
         if stream is not None:
             await _streamed(answer, stream)
         _broken(answer)

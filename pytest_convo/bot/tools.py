@@ -16,6 +16,9 @@ from .events import tell
 from .schema import Arguments, ArgumentsError, as_text, error_at
 from .threads import in_thread, name_of
 
+Known = Callable[[ToolCall], str | None]
+"""The result of a call that need not be made, because a recording has it; None where it has none."""
+
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -103,15 +106,18 @@ def _checked(given: Any) -> list[Any]:
     return tools
 
 
-async def answer_calls(calls: Sequence[ToolCall], tools: Mapping[str, Tool]) -> tuple[Message, ...]:
+async def answer_calls(
+    calls: Sequence[ToolCall], tools: Mapping[str, Tool], known: Known | None = None
+) -> tuple[Message, ...]:
     """Run the calls of one reply at the same time; their results in the order of the calls.
 
-    What goes wrong is told to the model as the call's result: an unknown tool, arguments that do not fit, an
-    exception in the tool. Only a `HarnessError` of the tool's own is raised: it says that nothing was measured.
+    A call whose result is `known` is not run, but answered with that. What goes wrong is told to the model as the
+    call's result: an unknown tool, arguments that do not fit, an exception in the tool. Only a `HarnessError` of the
+    tool's own is raised: it says that nothing was measured.
     """
     import asyncio
 
-    tasks = [asyncio.ensure_future(_answer(call, tools)) for call in calls]
+    tasks = [asyncio.ensure_future(_answer(call, tools, known)) for call in calls]
     try:
         return tuple(await asyncio.gather(*tasks))
     finally:
@@ -119,11 +125,13 @@ async def answer_calls(calls: Sequence[ToolCall], tools: Mapping[str, Tool]) -> 
             task.cancel()
 
 
-async def _answer(call: ToolCall, tools: Mapping[str, Tool]) -> Message:
+async def _answer(call: ToolCall, tools: Mapping[str, Tool], known: Known | None) -> Message:
     begin = time.perf_counter()
     failed = True
+    recorded = known(call) if known is not None else None
     try:
-        text, failed = await _result(call, tools), False
+        text = await _result(call, tools) if recorded is None else recorded
+        failed = False
     except ArgumentsError as error:
         text = f"Error: {error}"
     except HarnessError:
@@ -131,7 +139,8 @@ async def _answer(call: ToolCall, tools: Mapping[str, Tool]) -> Message:
     except Exception as error:
         text = f"Error: {type(error).__name__}: {error}"
     seconds = round(time.perf_counter() - begin, 4)
-    tell("tool", id=call.id, name=call.name, arguments=call.arguments, result=text, failed=failed, seconds=seconds)
+    told = {"id": call.id, "name": call.name, "arguments": call.arguments, "result": text}
+    tell("tool", **told, failed=failed, seconds=seconds, replayed=recorded is not None)
     return Message("tool", text, tool_call_id=call.id)
 
 

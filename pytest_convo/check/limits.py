@@ -72,11 +72,13 @@ def _tokens(reply: Reply) -> int:
 
 
 def _usd(reply: Reply, price: Price) -> float:
+    if reply.usage is None:
+        msg = "the cost cannot be told: the server did not count tokens"
+        raise CheckError(msg, hint="max_chars and max_words need no count of the server's")
     cost = price(reply)
     if cost is None:
-        what = "the server did not count tokens" if reply.usage is None else f"no price is known for {_model(reply)}"
-        msg = f"the cost cannot be told: {what}"
-        raise CheckError(msg, hint="max_tokens limits the same without a price")
+        msg = f"the cost cannot be told: no price is known for {_model(reply)}"
+        raise CheckError(msg, hint="set input and output in [bot.price], in US dollars per million tokens")
     return cost
 
 

@@ -21,7 +21,7 @@ WEIGHED = '[[reply]]\ntext = "often"\nweight = 4\n[[reply]]\ntext = "seldom"\nwe
 
 
 def made(tmp_path, *, environ=None, directory=None, **settings):
-    keys = ("case", "run", "custom", "root", "pauses")
+    keys = ("case", "run", "custom", "root", "meter", "limits")
     others = {key: settings.pop(key) for key in keys if key in settings}
     return make_model(BotSettings(**settings), directory=directory or tmp_path, environ=environ or {}, **others)
 

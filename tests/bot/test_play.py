@@ -161,3 +161,20 @@ def test_a_run_that_took_too_long_does_not_lose_its_turns_either(conversation):
 
 def test_the_transcript_s_messages_are_messages(conversation):
     assert played(conversation(_0000_user="a"), Echo()).messages == (Message("user", "a"), Message("assistant", "1: a"))
+
+
+def test_results_that_are_known_reach_every_turn(conversation):
+    def look(order_id: str) -> str:
+        raise AssertionError(order_id)
+
+    class Caller(Echo):
+        async def complete(self, request, stream=None):
+            reply = await super().complete(request)
+            call = ToolCall(f"c{len(request.messages)}", "look", '{"order_id": "A"}')
+            return reply if request.messages[-1].role == "tool" else Reply("", (call,))
+
+    files, known = {"_0000_user": "a", "_0002_user": "b"}, {"c1": "found", "c5": "lost"}
+    model, tools = Caller(), [Tool.of(look)]
+    transcript = played(conversation(**files), model, tools=tools, known=lambda call: known[call.id])
+
+    assert [message.content for message in transcript.messages if message.role == "tool"] == ["found", "lost"]

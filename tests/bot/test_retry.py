@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_convo.bot.events import observed
-from pytest_convo.bot.retry import LocalPauses, Retry, retry_after
-from pytest_convo.errors import BotFailure, ContextOverflow, NoCredentials, ProviderError
+from pytest_convo.bot.retry import LocalPauses, Retry, refusal, retry_after
+from pytest_convo.conversation.reply import Usage
+from pytest_convo.errors import BotFailure, ContextOverflow, HarnessError, NoCredentials, ProviderError
 
 
 class Attempts:
@@ -186,6 +187,33 @@ def test_observers_hear_of_each_further_attempt_and_its_reason(clock):
         {"kind": "retry", "attempt": 2, "reason": "status 429", "delay": 2.0},
         {"kind": "request", "attempt": 3},
     ]
+
+
+def test_the_pause_after_a_429_does_not_use_up_a_run_s_time():
+    from pytest_convo.run.measure import within
+
+    limited = ProviderError("limited", status=429, retry_after=0.2)
+
+    async def ask() -> str:
+        async with within(0.1):
+            return (await Retry(1).run(Attempts(limited), LocalPauses()))[0]
+
+    assert asyncio.run(ask()) == "answer"
+
+
+@pytest.mark.parametrize(
+    "error, usage",
+    [
+        (failed(503), Usage()),
+        (ContextOverflow("too long"), Usage()),
+        (BotFailure("filtered"), Usage()),
+        (ProviderError("broke off"), None),
+        (HarnessError("crashed"), None),
+        (asyncio.CancelledError(), None),
+    ],
+)
+def test_what_a_server_refuses_takes_nothing(error, usage):
+    assert refusal(error) == usage
 
 
 NOW = 784111777.0  # Sun, 06 Nov 1994 08:49:37 GMT

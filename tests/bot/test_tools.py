@@ -244,3 +244,16 @@ def test_no_arguments_whatever_are_raised(text):
         asyncio.run(Tool.of(fetch).call(text))
     except ArgumentsError as error:
         assert str(error)  # noqa: PT017 a text that happens to fit is as good
+
+
+def test_a_call_whose_result_is_known_is_not_run():
+    heard = []
+    calls = [ToolCall("c1", "crash"), ToolCall("c2", "fetch", '{"page": 3}'), ToolCall("c3", "gone")]
+    known = {"c1": "fine", "c3": ""}
+    with observed(heard.append):
+        tools = {tool.name: tool for tool in map(Tool.of, (crash, fetch))}
+        messages = asyncio.run(answer_calls(calls, tools, lambda call: known.get(call.id)))
+
+    assert [message.content for message in messages] == ["fine", "page 3", ""]
+    told = {event["id"]: (event["replayed"], event["failed"]) for event in heard}
+    assert told == {"c1": (True, False), "c2": (False, False), "c3": (True, False)}
