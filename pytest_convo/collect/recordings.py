@@ -1,0 +1,129 @@
+"""Where the recording of each run is kept: `__recordings__` beside the conversation or the test."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..record.recording import RunRecording
+from ..run.session import RUN, Run
+from .selection import narrowed
+from .state import State, of
+
+if TYPE_CHECKING:
+    from ..redaction import Redactor
+    from ..run.measure import Spec
+
+FOLDER = "__recordings__"
+
+SURVEY = "survey of recordings"
+"""The note in the ledger by which a worker tells the controller which recordings there are that nothing uses."""
+
+_RUN = re.compile(r"run-\d+")
+
+
+def of_conversation(
+    state: State, directory: Path, case: str | None, redactor: Redactor
+) -> Callable[[int], RunRecording]:
+    """Opens the recording of each run of a conversation, or of one case of it."""
+    return partial(_open, state, directory, [case] if case else [], redactor)
+
+
+def of_test(item: pytest.Item, redactor: Redactor) -> RunRecording:
+    """Open the recording of a test that asks the bot itself."""
+    *folders, name = _place(item)
+    return _open(of(item.config), item.path.parent, folders, redactor, int(name.removeprefix("run-")))
+
+
+def _open(state: State, directory: Path, folders: Sequence[str], redactor: Redactor, run: int) -> RunRecording:
+    root = directory / FOLDER
+    return RunRecording(root.joinpath(*folders, f"run-{run}.yaml"), root, state.options.record, redactor)
+
+
+def _place(item: pytest.Item) -> list[str]:
+    """The folders and the name of a test's recording: the parts of its node id, as file names."""
+    path, *names = item.nodeid.split("::")
+    if not _RUN.fullmatch(names[-1]):  # a test without the mark has one run
+        names.append("run-1")
+    return [re.sub(r"[^\w.,=+-]+", "-", name) for name in (path.rpartition("/")[2].removesuffix(".py"), *names)]
+
+
+def complete(state: State, directory: Path, case: str | None, runs: int) -> bool:
+    """Whether a recording is there for every run, so that as a rule nobody need be asked."""
+    if state.options.record in ("none", "all"):
+        return state.options.record == "none"
+    folder = directory.joinpath(FOLDER, *([case] if case else []))
+    return all((folder / f"run-{run}.yaml").exists() for run in range(1, runs + 1))
+
+
+def is_there(spec: Spec, run: int) -> bool:
+    """Whether a run has a recording."""
+    folder = spec.directory.joinpath(FOLDER, *([spec.case] if spec.case else []))
+    return (folder / f"run-{run}.yaml").exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What lies in the folders of recordings that this session looked into."""
+
+    roots: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
+    """Files of recordings that no item uses."""
+
+    def to_note(self) -> str:
+        return json.dumps([self.roots, self.stale])
+
+    @classmethod
+    def of_note(cls, note: str) -> Survey:
+        roots, stale = json.loads(note)
+        return cls(tuple(roots), tuple(stale))
+
+
+def survey(state: State, items: Sequence[pytest.Item]) -> Survey:
+    """Look for recordings beside the collected tests that none of them uses.
+
+    Only where everything was collected: what was deselected, or looked for by its node id, may have its recordings.
+    """
+    from ..record.stale import stale_files
+
+    beside: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        beside[item.path.parent].append(item)
+    roots = sorted(directory / FOLDER for directory in beside if (directory / FOLDER).is_dir())
+    if narrowed(state.config):
+        return Survey(tuple(map(str, roots)))
+    fewer_runs = state.resolver.overrides("runs")
+    stale: list[Path] = []
+    for root in roots:
+        used = {path for item in beside[root.parent] for path in _recordings(item)}
+        modules = {item.path for item in beside[root.parent]}
+        folders = {path.parent for path in used} if fewer_runs else set()
+        found = (path for path in stale_files(root, used) if not _unseen(path, modules))
+        stale += [path for path in found if path.parent not in folders]
+    return Survey(tuple(map(str, roots)), tuple(map(str, stale)))
+
+
+def _recordings(item: pytest.Item) -> Iterator[Path]:
+    """The files that an item's run is recorded in: of the conversation that it reads, and of what it asks itself."""
+    run: Run | None = item.stash.get(RUN, None)
+    root = item.path.parent / FOLDER
+    if run is not None and run.spec is not None:
+        yield root.joinpath(*([run.spec.case] if run.spec.case else []), f"run-{run.number}.yaml")
+    if "bot" in getattr(item, "fixturenames", ()):
+        *folders, name = _place(item)
+        yield root.joinpath(*folders, f"{name}.yaml")
+
+
+def _unseen(path: Path, modules: Iterable[Path]) -> bool:
+    """Whether a recording is that of a file of tests that was not collected in this session."""
+    directory = next(parent for parent in path.parents if parent.name == FOLDER).parent
+    module = directory / f"{path.relative_to(directory / FOLDER).parts[0]}.py"
+    return module.exists() and module not in modules
