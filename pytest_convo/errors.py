@@ -7,8 +7,11 @@ ConvoError
 ├── HarnessError           nothing was measured: no reply, or none could be judged → outcome `error`
 │   ├── ProviderError      the server refused, failed or broke off
 │   ├── NoCredentials      a key is needed and not there
+│   ├── CapReached         the session may make no further call
+│   ├── NoRecording        a request is in no recording, and must not be asked
 │   ├── ScriptExhausted    a scripted bot has no answer left
 │   ├── RunTimeout         the run's time was used up
+│   ├── RedactionError     what is secret in a text could not be told: it is not written
 │   └── CheckError         a check could not be evaluated
 └── BotFailure             a valid measurement of a bot that did not do it        → outcome `fail`
     ├── CheckFailed        a check does not hold
@@ -88,6 +91,18 @@ class NoCredentials(HarnessError):
     transient = False
 
 
+class CapReached(HarnessError):
+    """The session has used up what it may: calls, tokens or US dollars."""
+
+    transient = False
+
+
+class NoRecording(HarnessError):
+    """No recording fits a request, and no model may be asked."""
+
+    transient = False
+
+
 class ScriptExhausted(HarnessError):
     """A scripted bot was asked for more than its script holds."""
 
@@ -96,6 +111,12 @@ class ScriptExhausted(HarnessError):
 
 class RunTimeout(HarnessError):
     """A run did not end within its `timeout`."""
+
+
+class RedactionError(HarnessError):
+    """A user's redactor failed: the text that it was given may neither be written nor shown."""
+
+    transient = False
 
 
 class CheckError(HarnessError):

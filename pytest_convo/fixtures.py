@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,8 +24,10 @@ def convo(request: pytest.FixtureRequest) -> Transcript:
 
 
 @pytest.fixture
-def bot(request: pytest.FixtureRequest) -> Bot:
+def bot(request: pytest.FixtureRequest) -> Iterator[Bot]:
     """The bot of the nearest convo.toml: `bot.ask(text)`, `await bot.aask(text)`, `bot.conversation(path)`."""
     from .collect.asking import Bot
 
-    return Bot(request.node)
+    made = Bot(request.node)
+    yield made
+    made.close()

@@ -28,6 +28,14 @@ def pytest_convo_model(settings: Settings) -> ChatModel | Callable[..., Any] | N
 
 
 @pytest.hookspec
+def pytest_convo_redact(text: str) -> str | None:
+    """The text without what must never be written or shown; None where all of it may be.
+
+    Called with every text before it is written, whatever else takes from it, and from several threads.
+    """
+
+
+@pytest.hookspec
 def pytest_convo_checks() -> Mapping[str, Callable[..., Any]] | None:
     """Further checks for `[expect]`, by the key that names them: functions of `(reply, value)`, where `value` is what
     stands under the key, or of `(reply, value, transcript)`. None or True: it holds. False or a text: it does not.

@@ -17,6 +17,8 @@ from . import options
 from .fixtures import bot, convo
 
 if TYPE_CHECKING:
+    import warnings
+
     from .collect.state import State
     from .report.reporter import Reporter
 
@@ -49,8 +51,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.args[:] = [directed(config, argument) for argument in config.args]
     if config.getoption("convo_dry") or config.getoption("convo_simulate"):
         config.option.collectonly = True
+    if config.getoption("convo_simulate"):
+        config.option.verbose = -2  # the rates, and of what was collected no more than numbers
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Reports(config), "convo-reports")
+        if config.getoption("convo_baseline"):
+            _needed_reporter(config)  # a baseline that cannot be read is told before anything is spent
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
@@ -175,10 +181,19 @@ class _Reports:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
+        if hasattr(report, "convo"):
+            _needed_reporter(self.config).prepare(report)
         result = yield  # every reporter sees the run before its verdict
         if hasattr(report, "convo"):
             _needed_reporter(self.config).hear(report)
         return result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
+        if _state(self.config) is not None or _reporter(self.config) is not None:
+            from .run.redact import redact_warning
+
+            redact_warning(warning_message)
 
     def pytest_keyboard_interrupt(self) -> None:
         if (reporter := _reporter(self.config)) is not None:
@@ -186,7 +201,7 @@ class _Reports:
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] | None:
-    if not hasattr(report, "convo") and not hasattr(report, "convo_lost"):
+    if not hasattr(report, "convo") and not hasattr(report, "convo_status"):
         return None
     from .report.terminal import status
 
@@ -198,8 +213,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         reporter.summary(terminalreporter)
 
 
-def pytest_report_collectionfinish(config: pytest.Config) -> str | None:
-    if (state := _state(config)) is None:
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str] | None:
+    if (state := _state(config)) is None or state.fresh:
         return None
     from .report.overview import header
 
@@ -241,16 +256,19 @@ def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport, sched: Any
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if not hasattr(session.config, "workerinput") and session.config.getoption("convo_json"):
-        _needed_reporter(session.config).write()
+    if hasattr(session.config, "workerinput"):
+        return
+    if session.config.getoption("convo_json"):
+        _needed_reporter(session.config)  # a report of nothing is a report
+    if (reporter := _reporter(session.config)) is not None:
+        reporter.write()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     if (state := _state(config)) is not None:
-        from .report.directory import close
-
         state.close()
-        close(config)
+    if (directory := sys.modules.get("pytest_convo.report.directory")) is not None:
+        directory.close(config)
     if (reporter := _reporter(config)) is not None:
         reporter.clean_up()
 

@@ -28,7 +28,8 @@ class RunReport:
     """One run of a group, as a person hears of it.
 
     `outcome` is None for a spared run; `reason` says why a run failed or measured nothing; `answer` is what the bot
-    said, "" where it said nothing; `seconds` is 0 where it is not known; `retried`: an error went before `outcome`.
+    said, "" where it said nothing; `seconds` is 0 where it is not known; `retried`: an error went before `outcome`;
+    `replayed`: every answer came from a recording.
     """
 
     run: str
@@ -37,6 +38,7 @@ class RunReport:
     answer: str = ""
     seconds: float = 0.0
     retried: bool = False
+    replayed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class GroupReport:
 
 def describe(group: GroupReport) -> str:
     """The whole paragraph: label and tally, what the bot said and why that failed, and what it all proves."""
-    sections = (_answers, _reasons, _retried, _pass_rate, _close_call, _seconds)
+    sections = (_answers, _reasons, _retried, _replayed, _pass_rate, _close_call, _seconds)
     details = chain.from_iterable(section(group) for section in sections)
     return "\n".join([_tally(group), *(indent(detail, "  ") for detail in details)])
 
@@ -137,6 +139,14 @@ def _retried(group: GroupReport) -> Iterator[str]:
     retried = [run.run for run in group.runs if run.retried]
     if retried:
         yield f"{_names(retried)} {'was' if len(retried) == 1 else 'were'} retried after an error"
+
+
+def _replayed(group: GroupReport) -> Iterator[str]:
+    made = [run for run in group.runs if run.outcome is not None]
+    replayed = [run.run for run in made if run.replayed]
+    if replayed:
+        names = "all runs" if len(replayed) == len(made) else _names(replayed)
+        yield f"replayed from recordings, which is no new sample: {names}"
 
 
 def _pass_rate(group: GroupReport) -> Iterator[str]:

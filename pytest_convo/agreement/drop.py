@@ -60,7 +60,7 @@ def _drop(before: Arm, now: Arm) -> float:
 
 
 def _score(pairs: Sequence[tuple[Pair, int]], drop: float) -> float:
-    """How many standard errors the common drop lies above `drop`, if that is the true one."""
+    """How many standard errors the common drop lies above `drop`, if that is the true one; exact sums, in any order."""
     above = fsum(times * _weight(*pair) * (_drop(*pair) - drop) for pair, times in pairs)
     variance = fsum(times * _weight(*pair) ** 2 * _variance(*pair, drop) for pair, times in pairs)
     return above / sqrt(variance) if variance > 0 else copysign(inf, above)

@@ -25,8 +25,8 @@ def power(strata: Iterable[Stratum], drop: float, alpha: float) -> float:
     """The chance that `stratified_p` is `alpha` at most, where every case falls by `drop`, but not below 0.
 
     Both arms are binomial, and the normal approximation is made, with the continuity correction and with the mean of
-    the variance that the test has given the passes. Where this is 0.8, simulation finds 0.77 to 0.83 with a hundred
-    runs or more, and up to 0.9 with fewer, so that it promises little too much.
+    the variance that the test has given the passes. Where this says 0.8, simulation finds 0.77 to 0.85 with a hundred
+    runs or more, and up to 0.9 with fewer: it promises little too much.
     """
     return _power(Counter(strata), drop, alpha)
 

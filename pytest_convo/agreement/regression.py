@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -46,9 +46,8 @@ def fisher_p(before: Arm, now: Arm) -> float:
     Given the passes of both arms together, those of `now` are hypergeometric. It is 1 where an arm is empty and
     where all runs passed, or none; and exact to the last bit for any numbers.
     """
-    passes = before.passes + now.passes
-    ways = sum(comb(now.runs, of_now) * comb(before.runs, passes - of_now) for of_now in range(now.passes + 1))
-    return ways / comb(before.runs + now.runs, passes)
+    stratum = _Stratum(before.runs, now.runs, before.passes + now.passes)
+    return sum(_ways(stratum, now.passes)) / stratum.all_ways
 
 
 def stratified_p(pairs: Iterable[Pair]) -> float:
@@ -84,6 +83,11 @@ class _Stratum(NamedTuple):
     @property
     def most(self) -> int:
         return min(self.now, self.passes)
+
+    @property
+    def all_ways(self) -> int:
+        """How many ways there are to say which of all the runs passed."""
+        return comb(self.before + self.now, self.passes)
 
 
 class _Sum(NamedTuple):
@@ -122,10 +126,17 @@ def _excess(stratum: _Stratum, times: int) -> _Sum:
         half = _excess(stratum, times // 2)
         doubled = _added(half, half)
         return _added(doubled, _excess(stratum, 1)) if times % 2 else doubled
+    all_ways = stratum.all_ways
+    return _Sum(0, tuple(ways / all_ways for ways in _ways(stratum, stratum.most)))
+
+
+def _ways(stratum: _Stratum, most: int) -> Iterator[int]:
+    """In how many of all ways `now` has its least possible passes, one more, and so on, up to `most`."""
     before, now, passes = stratum
-    all_ways = comb(before + now, passes)
-    values = range(stratum.least, stratum.most + 1)
-    return _Sum(0, tuple(comb(now, value) * comb(before, passes - value) / all_ways for value in values))
+    ways = comb(now, stratum.least) * comb(before, passes - stratum.least)
+    for of_now in range(stratum.least, most + 1):
+        yield ways
+        ways = ways * (now - of_now) * (passes - of_now) // ((of_now + 1) * (before - passes + of_now + 1))
 
 
 def _added(one: _Sum, other: _Sum) -> _Sum:

@@ -77,10 +77,18 @@ class Gating:
     def _judge(self, comparison: Comparison, session: pytest.Session, books: Ledger | None) -> Gate:
         confirmable = self.options.record != "none"
         if confirmable and (doubtful := suspicious(comparison.cases)):
+            self._say(f"{_cases(len(doubtful))} worse: {CONFIRMATION_RUNS} fresh runs of each")
             run_fresh(session, doubtful, CONFIRMATION_RUNS, books)
         arms = {id_: arm_of(group) for id_, group in self.fresh.groups.items()}
         cases = [replace(case, confirmation=arms.get(case.id)) for case in comparison.cases]
         return judge(cases, confirmable=confirmable, non_inferior=self.options.non_inferior)
+
+    def _say(self, what: str) -> None:
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and reporter.verbosity >= 0:
+            if self.config.get_terminal_writer().width_of_current_line:  # under xdist `ensure_newline` sees none
+                reporter.write_line("")
+            reporter.write_line(f"convo: {what}")
 
     def _selected(self, nodeid: str) -> bool:
         return is_seen(self.config, nodeid)
@@ -132,7 +140,7 @@ class Gating:
 
     def _properties(self) -> Iterator[tuple[str, Any]]:
         for name, value in self.figures().items():
-            if not isinstance(value, list | dict):
+            if value is not None and not isinstance(value, list | dict):
                 yield f"convo.gate.{name}", value
 
     def figures(self) -> Mapping[str, Any]:
@@ -150,6 +158,10 @@ class Gating:
             "same_sample": dict(comparison.same),
             "errors": dict(comparison.errors),
         }
+
+
+def _cases(number: int) -> str:
+    return "1 case looks" if number == 1 else f"{number} cases look"
 
 
 def _baseline(options: Options) -> Baseline | None:

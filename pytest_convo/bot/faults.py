@@ -47,7 +47,7 @@ class Server:
 
     def excerpt(self, text: str) -> str:
         """`text` in one line, not too long, without our key or any other secret."""
-        text = " ".join(self.redactor.knowing(self.key, self.variable).text(text).split())
+        text = " ".join(self.redactor.now().knowing(self.key, self.variable).text(text).split())
         return text if len(text) <= LONGEST_EXCERPT else text[: LONGEST_EXCERPT - 2] + " …"
 
 

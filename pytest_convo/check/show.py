@@ -11,7 +11,7 @@ _CHARS = 600
 _LINES = 16
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs"})
 _PLAIN = frozenset(" \n\u200c\u200d")  # the joiners are part of Persian words and of emoji
-_PIECE = re.compile(r"\w+|\s+|[^\w\s]")
+_PIECE = re.compile(r"(?=\S*\d)[\w.~+/=-]{16,}|\w+|\s+|[^\w\s]")  # a long number, key or address is one word
 _LEAD = 12
 _WINDOW = 400
 

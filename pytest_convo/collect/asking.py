@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,15 @@ from ..agreement.outcome import Outcome
 from ..conversation.message import Message
 from ..conversation.reply import Reply
 from ..conversation.transcript import Transcript, Turn
-from ..errors import ConvoError
+from ..errors import ConvoError, HarnessError
+from ..record.recording import RunRecording
 from ..run.measure import Event, Measurement, measure, sheltered, within
+from ..run.redact import REDACTOR
 from ..run.session import RUN
 from ..run.told import MEASURED
+from .recordings import of_test
 from .setup import Setup
-from .spec import specs
+from .spec import redactor_at, specs
 from .state import of
 from .waiting import wait_for
 
@@ -54,6 +58,9 @@ class Bot:
         self._messages: list[Message] = []
         self._turns: list[Turn] = []
         self._events: list[Event] = []
+        self._measured = True
+        if REDACTOR not in item.stash:
+            item.stash[REDACTOR] = redactor_at(of(item.config), item.path.parent)
 
     def ask(
         self,
@@ -88,16 +95,30 @@ class Bot:
             msg = "there is no conversation here"
             raise ConvoError(msg, path=directory, hint="a conversation holds message files, as 0000_user.md")
         (spec,) = specs(self._item, directory, [None])
-        measured = self._runs.wait(self._runs.engine.submit(lambda idle: measure(spec, self._run, idle)))
+        redactor = spec.redactor.having_read(spec.settings.expect.model_dump())
+        self._item.stash[REDACTOR] = self._item.stash[REDACTOR].also(redactor)
+        recording = self._recording
+        recording.hide(spec.redactor)
+        measured = self._runs.wait(self._runs.engine.submit(lambda idle: measure(spec, self._run, idle, recording)))
         self._events.extend(measured.events)
         if measured.transcript is not None:
             self._messages.extend(measured.transcript.messages)
             self._turns.extend(measured.transcript.turns)
         self._keep()
         if measured.error is not None:
+            self._measured &= not isinstance(measured.error, HarnessError)
             raise measured.error
         assert measured.transcript is not None
         return measured.transcript
+
+    def close(self) -> None:
+        """The test is over: save what it asked, where that is recorded and nothing went wrong on the way."""
+        if self._measured and "_recording" in vars(self) and self._recording.unsaved:
+            self._recording.save()
+
+    @cached_property
+    def _recording(self) -> RunRecording:
+        return of_test(self._item, self._setup.redactor)
 
     @cached_property
     def _setup(self) -> Setup:
@@ -121,25 +142,43 @@ class Bot:
         from ..bot.answer import answer
         from ..bot.tools import make_tools
 
-        async with within(setup.settings.timeout), sheltered():
+        recording = self._recording
+        async with self._watched(), within(setup.settings.timeout), sheltered():
             reply, messages = await answer(
-                setup.model(self._run),
+                recording.around(lambda: setup.model(self._run)),
                 system=setup.system if system is None else system or None,
                 history=history,
                 tools=setup.tools(self._run) if tools is None else make_tools([tools]),
                 bot=setup.bot(request),
                 observe=lambda event: self._events.append({"at": round(time.perf_counter() - self._began, 4), **event}),
                 idle=idle,
+                known=recording.known_result if setup.settings.record.tools == "replay" else None,
             )
         self._messages.extend([*history, *messages])
         self._turns.append(Turn(len(self._messages) - 1, reply, tuple(messages)))
         self._keep()
         return reply
 
+    @asynccontextmanager
+    async def _watched(self) -> AsyncIterator[None]:
+        """Notice when nothing was measured: a part of a test is not recorded."""
+        try:
+            yield
+        except HarnessError:
+            self._measured = False
+            raise
+
     def _keep(self) -> None:
         seconds = time.perf_counter() - self._began
         said = Transcript(tuple(self._messages), tuple(self._turns), run=self._run, seconds=seconds)
-        self._item.stash[MEASURED] = Measurement(Outcome.PASS, transcript=said, events=self._events, seconds=seconds)
+        self._item.stash[MEASURED] = Measurement(
+            Outcome.PASS,
+            transcript=said,
+            events=self._events,
+            seconds=seconds,
+            sample=self._recording.sample,
+            changed_tools=tuple(map(str, self._recording.changed_tools)),
+        )
 
 
 def _messages(asked: Asked) -> list[Message]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ import pytest
 from .._compat import Skipped
 from ..errors import ConvoError
 from ..run.measure import Spec
+from ..run.redact import REDACTOR
 from ..run.session import RUN, Run
+from ..run.told import relative
 from .errors import told_as_collect_error
+from .identity import of_conversation
 from .spec import group, specs_of_all
 from .state import of
 from .waiting import wait_for
@@ -43,7 +47,7 @@ class ConversationFile(pytest.File):
         for miss in scan.near_misses:
             self.warn(ConvoWarning(f"{directory / miss.name}: not a message file: {miss.reason}"))
         state.broken.add(directory)
-        with told_as_collect_error(self.config):
+        with told_as_collect_error(self.config, directory):
             if not scan.is_conversation and not scan.errors:
                 state.resolver.resolve(directory)  # it gives defaults to what lies below; is it sound?
                 state.broken.remove(directory)
@@ -70,11 +74,12 @@ class Case(pytest.Collector):
 
 def runs(parent: pytest.Collector, spec: Spec) -> Iterator[pytest.Item]:
     """The items of a group, one for each run that the settings ask for."""
-    whole = group(of(parent.config), parent.nodeid, spec.settings)
+    whole = group(of(parent.config), parent.nodeid, spec.settings, partial(of_conversation, spec))
     if not spec.conversation.turns:
         whole.declared = 1
-    for number in range(1, whole.declared + 1):
+    for number in whole.numbers:
         item: pytest.Item = ConversationRun.from_parent(parent, name=f"run-{number}", spec=spec)
+        item.stash[REDACTOR] = spec.redactor
         item.stash[RUN] = Run(whole, number, spec if spec.conversation.turns else None, judged=True)
         yield item
 
@@ -94,7 +99,7 @@ class ConversationRun(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, ConvoError):
-            return str(excinfo.value)
+            return relative(str(excinfo.value), self.config)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:

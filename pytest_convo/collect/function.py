@@ -5,15 +5,19 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
 
 from ..run.group import Group
 from ..run.measure import Spec
+from ..run.redact import REDACTOR
 from ..run.session import RUN, Run
-from .errors import relative, told_as_collect_error
-from .spec import cases, group, specs
+from ..run.told import relative
+from .errors import told_as_collect_error
+from .identity import of_function
+from .spec import cases, group, redactor_at, specs
 from .state import of
 
 FIXTURES = "pytest_convo.fixtures"
@@ -65,7 +69,7 @@ class RedundantFunction(pytest.Collector):
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         names: set[str] = set()
         for function in self.functions:
-            with told_as_collect_error(self.config):
+            with told_as_collect_error(self.config, self.path.parent):
                 ids, found = self._specs(function)
             for case, spec in zip(ids, found, strict=True):
                 name = "-".join(filter(None, (_parameters(function), case)))
@@ -108,12 +112,14 @@ class Variant(pytest.Collector):
 
 def runs(parent: pytest.Collector, function: pytest.Function, spec: Spec | None) -> Iterator[pytest.Item]:
     """The runs of a function, each a copy of the item that pytest made, below its group."""
-    with told_as_collect_error(parent.config):
+    with told_as_collect_error(parent.config, parent.path.parent):
         whole = _group(parent, function, spec)
     if spec is not None and not spec.conversation.turns:
         whole.declared = 1
-    for number in range(1, whole.declared + 1):
+    redactor = spec.redactor if spec is not None else redactor_at(of(parent.config), parent.path.parent)
+    for number in whole.numbers:
         item = _copy(parent, function, f"run-{number}")
+        item.stash[REDACTOR] = redactor
         item.stash[RUN] = Run(whole, number, spec if spec is not None and spec.conversation.turns else None)
         yield item
 
@@ -123,7 +129,7 @@ def _group(parent: pytest.Collector, function: pytest.Function, spec: Spec | Non
     state = of(parent.config)
     case = spec.case if spec is not None else None
     settings = state.resolver.resolve(parent.path.parent, case=case, mark=marked).settings
-    return group(state, parent.nodeid, settings)
+    return group(state, parent.nodeid, settings, partial(of_function, function, spec))
 
 
 def _marked(function: pytest.Function) -> Mapping[str, Any]:

@@ -64,10 +64,24 @@ def complete(state: State, directory: Path, case: str | None, runs: int) -> bool
     return all((folder / f"run-{run}.yaml").exists() for run in range(1, runs + 1))
 
 
-def is_there(spec: Spec, run: int) -> bool:
-    """Whether a run has a recording."""
-    folder = spec.directory.joinpath(FOLDER, *([spec.case] if spec.case else []))
-    return (folder / f"run-{run}.yaml").exists()
+def first_digest(spec: Spec) -> bytes:
+    """The digest of a run's first request, or of none: tools are made for a run, and may look at what it does."""
+    from ..prompt.build import build
+    from ..record.digest import body_of, digest
+
+    if spec.tools is not None:
+        return b""
+    history = spec.conversation.history(spec.conversation.turns[0], {})
+    request = build(system=spec.system, history=history, tools=(), bot=spec.settings.bot)
+    return digest(spec.redactor.deep(body_of(request))).encode()
+
+
+def is_there(spec: Spec, run: int, first: bytes) -> bool:
+    """Whether a run has a recording, and its `first` request is in it: of another prompt's nothing fits."""
+    try:
+        return first in spec.recording(run).path.read_bytes()
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

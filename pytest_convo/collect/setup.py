@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .spec import model_maker, system_prompt, tools_maker
+from .spec import model_maker, redactor, system_prompt, tools_maker
 from .state import of
 
 if TYPE_CHECKING:
     from ..bot.model import ChatModel
     from ..bot.tools import Tool
+    from ..redaction import Redactor
     from ..settings.model import BotSettings, Settings
 
 
@@ -24,6 +25,7 @@ class Setup:
     settings: Settings
     system: str | None
     model: Callable[[int], ChatModel]
+    redactor: Redactor
     _tools: Callable[[int], Sequence[Tool]] | None
 
     @classmethod
@@ -37,6 +39,7 @@ class Setup:
             settings,
             system_prompt(state, directory, settings),
             model_maker(state, settings, directory, None, hook),
+            redactor(settings, hook),
             tools_maker(directory, hook),
         )
 

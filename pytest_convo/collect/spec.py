@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..errors import ConvoError, FormatErrors
+from ..redaction import Redactor
 from ..run.group import Group
 from ..run.measure import Spec
+from .identity import Identity
+from .recordings import complete, of_conversation
 from .state import State, of
 
 if TYPE_CHECKING:
     from ..bot.model import ChatModel
     from ..bot.tools import Tool
+    from ..conversation.reply import Reply
     from ..settings.model import Settings
 
 
@@ -68,11 +73,19 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
         errors, lambda: read(directory, variables=settings.vars, regenerate=settings.regenerate, scan=scan)
     )
     model = model_maker(state, settings, directory, case, hook)
-    if _try(errors, lambda: model(1)) is not None and settings.bot.provider == "openai":
+    asks = _try(errors, lambda: model(1)) is not None and settings.bot.provider == "openai"
+    if asks and not complete(state, directory, case, settings.runs):
         state.preload()
     if conversation is None or errors:
         raise FormatErrors(errors)
-    checks = checks_for(settings.expect, conversation.turns, extra=state.checks(directory), mistake=resolved.mistake)
+    hidden = redactor(settings, hook)
+    checks = checks_for(
+        settings.expect,
+        conversation.turns,
+        extra=state.checks(directory),
+        price=_price(settings, hook),
+        mistake=resolved.mistake,
+    )
     return Spec(
         directory=directory,
         case=case,
@@ -82,8 +95,46 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
         checks=checks,
         model=model,
         tools=tools_maker(directory, hook),
+        redactor=hidden,
+        recording=of_conversation(state, directory, case, hidden),
         slow=any(isinstance(check, PythonCheck | HookCheck) for turn in checks.values() for check in turn),
     )
+
+
+def redactor(settings: Settings, hook: Any) -> Redactor:
+    """What takes out the secrets of the environment, of the settings' patterns and of the conftests' functions.
+
+    pluggy has the nearest conftest first; what it does comes last.
+    """
+    functions = [impl.function for impl in hook.pytest_convo_redact.get_hookimpls()]
+    names = [settings.bot.api_key_env]
+    return Redactor.of_environment(names=names, patterns=settings.record.secrets, functions=functions)
+
+
+def redactor_at(state: State, directory: Path) -> Redactor:
+    """The redactor of a directory, also where its settings are wrong: those of the nearest above it hold then."""
+    from ..settings.model import Settings
+
+    for above in (directory, *directory.parents):
+        try:
+            settings = state.resolver.resolve(above).settings
+        except ConvoError:
+            continue
+        return redactor(settings, state.hook(directory))
+    return redactor(Settings(), state.hook(directory))
+
+
+def _price(settings: Settings, hook: Any) -> Callable[[Reply], float | None]:
+    """What a reply of this conversation's bot costs."""
+
+    def price(reply: Reply) -> float | None:
+        from ..bot.factory import prices_for
+        from ..bot.price import cost_of
+
+        prices = prices_for(settings.bot, os.environ, hook.pytest_convo_model(settings=settings))
+        return cost_of(reply, prices, settings.bot.model)
+
+    return price
 
 
 def _try(errors: list[ConvoError], make: Callable[[], Any]) -> Any:
@@ -109,6 +160,8 @@ def system_prompt(state: State, directory: Path, settings: Settings) -> str | No
 def model_maker(
     state: State, settings: Settings, directory: Path, case: str | None, hook: Any
 ) -> Callable[[int], ChatModel]:
+    hidden = redactor(settings, hook)
+
     def make(run: int) -> ChatModel:
         from ..bot.factory import make_model
 
@@ -120,7 +173,9 @@ def model_maker(
             run=run,
             custom=custom,
             root=state.config.rootpath,
-            pauses=state.runs.ledger,
+            meter=state.runs.meter,
+            limits=settings.limits,
+            redactor=hidden,
         )
 
     return make
@@ -138,7 +193,17 @@ def tools_maker(directory: Path, hook: Any) -> Callable[[int], Sequence[Tool]] |
     return make
 
 
-def group(state: State, node_id: str, settings: Settings) -> Group:
+def group(state: State, node_id: str, settings: Settings, identity: Callable[[], Identity]) -> Group:
     """The group that these settings make of the runs below a node."""
-    full = state.options.full
-    return Group(node_id, settings.runs, settings.agreement, settings.good, settings.bad, full=full)
+    options = state.options
+    return Group(
+        node_id,
+        state.fresh or settings.runs,
+        settings.agreement,
+        settings.good,
+        settings.bad,
+        full=options.full,
+        first=settings.runs + 1 if state.fresh else 1,
+        fresh=bool(state.fresh),
+        identity=identity() if options.baseline or options.new_baseline else None,
+    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ..conversation.scan import Scan
     from ..run.measure import Spec
     from ..settings.resolve import Resolver
+    from .recordings import Survey
 
 _STATE = pytest.StashKey["State"]()
 
@@ -28,12 +30,16 @@ _STATE = pytest.StashKey["State"]()
 class State:
     """The session's options, settings, conversations and runs."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, *, fresh: int = 0) -> None:
         self.config = config
         self.options = options.read(config)
+        self.fresh = fresh
+        """How many fresh runs each group has, where these are made to confirm a suspicion; else 0."""
         self.runs = RunSession(self.options, getattr(config, "workerinput", None))
         self.specs: dict[tuple[Path, str | None], Spec] = {}
         self.broken: set[Path] = set()
+        self.survey: Survey | None = None
+        """What there is of recordings, once the items are known."""
         self._scans: dict[str, Scan] = {}
         self._preload = threading.Thread(target=preload, name="convo-preload", daemon=True)
         # The package in which files of checks are imported: a failed assert in them shows its values.
@@ -100,6 +106,19 @@ def of(config: pytest.Config) -> State:
     if state is None:
         state = config.stash[_STATE] = State(config)
     return state
+
+
+@contextmanager
+def replaced(config: pytest.Config, state: State) -> Iterator[None]:
+    """Let another state stand for the session's while the block runs."""
+    before = existing(config)
+    config.stash[_STATE] = state
+    try:
+        yield
+    finally:
+        del config.stash[_STATE]
+        if before is not None:
+            config.stash[_STATE] = before
 
 
 def existing(config: pytest.Config) -> State | None:

@@ -59,6 +59,8 @@ class Reply:
     """The model's name as the server reported it."""
     attempts: int = 1
     extra: Mapping[str, Any] = field(default_factory=dict)
+    replayed: bool = field(default=False, compare=False)
+    """Whether it is a recording that no model was asked for; of a turn, whether every reply of it is."""
 
     @classmethod
     def of_turn(cls, replies: Iterable[Reply]) -> Reply:
@@ -75,6 +77,7 @@ class Reply:
             model=last.model,
             attempts=sum(reply.attempts for reply in several),
             extra=last.extra,
+            replayed=all(reply.replayed for reply in several),
         )
 
     @property

@@ -39,7 +39,7 @@ class RecordedModel:
         if question.recorded is not None:
             return _replayed(question.recorded.answer, stream)
         if self._recording.mode == "none":
-            raise NoRecording(self._recording.explain(question), path=self._recording.path, hint=HINT)
+            raise NoRecording(self._recording.explain(question), path=self._recording.path.parent, hint=HINT)
         try:
             reply = await self._live(request, stream)
         except BotFailure as error:

@@ -79,6 +79,10 @@ class RunRecording:
         """A model that answers from this recording; `make` gives the one to ask, and is called when there is need."""
         return RecordedModel(self, make)
 
+    def hide(self, redactor: Redactor) -> None:
+        """Take out of what is still to come what `redactor` takes out, too."""
+        self._redactor = self._redactor.also(redactor)
+
     def known_result(self, call: ToolCall) -> str | None:
         """The recorded result of a call in a reply that was replayed; None where there is none."""
         exchange = self._calling.get(call)
@@ -112,7 +116,7 @@ class RunRecording:
 
     def ask(self, request: Request) -> Question:
         """Take on a request; `recorded` in what comes back is what answers it."""
-        body = self._redactor.deep(body_of(request))
+        body = self._redactor.now().deep(body_of(request))
         key = digest(body)
         among, occurrence = self._by_digest[key], self._times[key]
         self._times[key] += 1
@@ -135,7 +139,7 @@ class RunRecording:
                 self._calling.pop(call, None)
         if self.mode in WRITING:
             when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            clean = cleaned(answer, self._redactor)
+            clean = cleaned(answer, self._redactor.now())
             question.kept = Exchange(question.digest, question.asked.outline, clean, when)
             self._said.append(_identity(question.kept))
         else:

@@ -12,12 +12,14 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..run.redact import REDACTOR, TELLER, WITHHELD
 from ..run.told import MEASURED
 
 if TYPE_CHECKING:
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from ..collect.state import State
     from ..conversation.message import Message
     from ..conversation.transcript import Transcript
-    from ..run.measure import Measurement
+    from ..redaction import Redactor
+    from ..run.measure import Event, Measurement
 
 KEPT = 10
 """Sessions that are kept."""
@@ -54,11 +57,12 @@ def keep(state: State, item: pytest.Item, report: pytest.TestReport) -> None:
     """Have what an item's run measured written; the report says where."""
     measurement = item.stash.get(MEASURED, None)
     told = getattr(report, "convo", None)
-    if measurement is None or told is None or told["outcome"] == "spared":
+    if measurement is None or told is None or told["outcome"] == "spared" or WITHHELD in item.stash:
         return
     if _KEEPER not in state.config.stash:
         state.config.stash[_KEEPER] = Keeper(state.config)
-    if (directory := state.config.stash[_KEEPER].put(item.nodeid, measurement, told)) is not None:
+    files = partial(_files, measurement, dict(told), item.stash[REDACTOR].now(), item.stash[TELLER])
+    if (directory := state.config.stash[_KEEPER].put(item.nodeid, files)) is not None:
         told["directory"] = directory
 
 
@@ -81,12 +85,12 @@ class Keeper:
         self._unwritable = False
         self._written: list[Future[None]] = []
 
-    def put(self, nodeid: str, measurement: Measurement, told: Mapping[str, Any]) -> str | None:
+    def put(self, nodeid: str, files: Callable[[], Mapping[str, str]]) -> str | None:
         """Write a run before long; its directory, relative to the rootdir, or None where nothing can be written."""
         if not self._made and not self._begin():
             return None
         directory = f"{self._root}/{nodeid.replace('::', '/')}"
-        self._written.append(self._pool.submit(self._write, directory, measurement, dict(told)))
+        self._written.append(self._pool.submit(self._write, directory, files))
         return directory.removeprefix(f"{self._rootdir}/")
 
     def close(self) -> None:
@@ -109,14 +113,11 @@ class Keeper:
         self._written.append(self._pool.submit(_prune, self._root.parent))
         return True
 
-    def _write(self, directory: str, measurement: Measurement, told: Mapping[str, Any]) -> None:
+    def _write(self, directory: str, files: Callable[[], Mapping[str, str]]) -> None:
+        texts = files()
         self._make(directory)
-        if measurement.transcript is not None:
-            for name, text in message_files(measurement.transcript):
-                _put(f"{directory}/{name}", text)
-        found = {"kind": "outcome", "outcome": told["outcome"], "reason": told.get("reason", "")}
-        events = [*measurement.events, found]
-        _put(f"{directory}/events.jsonl", "".join(map(_line, events)))
+        for name, text in texts.items():
+            _put(f"{directory}/{name}", text)
 
     def _make(self, directory: str) -> None:
         if directory not in self._made:
@@ -135,10 +136,6 @@ def _put(path: str, text: str) -> None:
         os.close(file)
 
 
-def _line(event: Any) -> str:
-    return json.dumps(event, ensure_ascii=False, default=str) + "\n"
-
-
 def _make_root(root: Path) -> None:
     if root.is_dir():
         return
@@ -154,13 +151,28 @@ def _prune(runs: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def message_files(transcript: Transcript) -> list[tuple[str, str]]:
-    """The transcript as message files: names and contents, numbered as they were said."""
-    return [_message_file(index, message) for index, message in enumerate(transcript.messages)]
+def _files(
+    measurement: Measurement, told: Mapping[str, Any], redactor: Redactor, teller: Redactor
+) -> Mapping[str, str]:
+    """All that is kept of a run, by the names of the files; without what is secret, or not at all."""
+    found = {"kind": "outcome", "outcome": told["outcome"], "reason": told.get("reason", "")}
+    # Who words a reason cuts what it shows.
+    events = [(teller if event.get("reason") else redactor).deep(event) for event in measurement.events]
+    files = {"events.jsonl": "".join(_line(event, redactor) for event in [*events, found])}
+    return files | (message_files(measurement.transcript, redactor) if measurement.transcript is not None else {})
 
 
-def _message_file(index: int, message: Message) -> tuple[str, str]:
+def _line(event: Event, redactor: Redactor) -> str:
+    return json.dumps(event, ensure_ascii=False, default=lambda value: redactor.text(str(value))) + "\n"
+
+
+def message_files(transcript: Transcript, redactor: Redactor) -> dict[str, str]:
+    """The transcript as message files: names and contents, numbered as they were said, without what is secret."""
+    return dict(_message_file(index, message, redactor) for index, message in enumerate(transcript.messages))
+
+
+def _message_file(index: int, message: Message, redactor: Redactor) -> tuple[str, str]:
     if isinstance(message.content, str) and not (message.tool_calls or message.tool_call_id or message.name):
-        return f"{index:04}_{message.role}.md", f"{message.content}\n"
-    record = {key: value for key, value in message.to_api().items() if key != "role"}
+        return f"{index:04}_{message.role}.md", f"{redactor.text(message.content)}\n"
+    record = redactor.deep({key: value for key, value in message.to_api().items() if key != "role"})
     return f"{index:04}_{message.role}.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..collect.errors import relative
+from ..collect.errors import told
 from ..conversation.message import Message
 from ..errors import ConvoError
 from ..run.session import RUN
@@ -31,7 +31,7 @@ def show(session: pytest.Session) -> None:
             for text in requests(spec):
                 writer.line(f"{group}: {text}")
         except ConvoError as error:
-            writer.line(f"{group}: {relative(str(error), session.config)}")
+            writer.line(f"{group}: {told(error, session.config, spec.directory)}")
 
 
 def requests(spec: Spec) -> Iterator[str]:
@@ -43,5 +43,5 @@ def requests(spec: Spec) -> Iterator[str]:
     for index in spec.conversation.turns:
         history = spec.conversation.history(index, answered)
         request = build(system=spec.system, history=history, tools=[tool.spec for tool in tools], bot=spec.settings.bot)
-        yield f"request at {index}\n{json.dumps(request.body(), indent=1, ensure_ascii=False)}"
+        yield f"request at {index}\n{json.dumps(spec.redactor.deep(request.body()), indent=1, ensure_ascii=False)}"
         answered[index] = (Message("assistant", f"‹reply at {index}›"),)

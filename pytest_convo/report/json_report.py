@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +16,29 @@ from ..run.results import GroupResult, Results
 VERSION = 1
 
 
-def write(path: Path, results: Results, began: float) -> None:
+def write(path: Path, results: Results, began: float, gate: Mapping[str, Any] | None) -> None:
     """Write the report, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.tmp")
-    unfinished.write_text(json.dumps(report(results, began), indent=1, ensure_ascii=False) + "\n")
+    unfinished.write_text(json.dumps(report(results, began, gate), indent=1, ensure_ascii=False) + "\n")
     unfinished.replace(path)
 
 
-def report(results: Results, began: float) -> dict[str, Any]:
-    """The report as builtins."""
+def report(results: Results, began: float, gate: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The report as builtins; `gate` is what the regression gate found, where there is one."""
     made = results.transcripts.values()
     tokens = [told["tokens"] for told in made if told.get("tokens")]
+    spent = results.spent
     return {
         "version": VERSION,
         "began": datetime.datetime.fromtimestamp(began, datetime.UTC).isoformat(timespec="seconds"),
-        "calls": sum(told.get("requests", 0) for told in made),
+        "calls": spent.calls,
         "tokens": {"prompt": sum(sent for sent, _ in tokens), "completion": sum(received for _, received in tokens)},
+        "billed": {"prompt": spent.billed.prompt_tokens, "completion": spent.billed.completion_tokens},
+        "uncounted": spent.uncounted,
+        "usd": None if spent.unpriced and not spent.usd else round(spent.usd, 9),
+        "unpriced": sorted(spent.unpriced),
+        **({} if gate is None else {"gate": dict(gate)}),
         "groups": [_group(group) for group in results.groups.values()],
     }
 
@@ -40,7 +47,7 @@ def _group(group: GroupResult) -> dict[str, Any]:
     tally = group.tally
     found: dict[str, Any] = {
         "id": group.id,
-        "verdict": _verdict(group),
+        "verdict": None if group.settled is None else str(group.settled),
         "needs": group.rule.text,
         "runs_selected": group.rule.n,
         "runs_declared": group.declared,
@@ -56,13 +63,7 @@ def _group(group: GroupResult) -> dict[str, Any]:
     return found
 
 
-def _verdict(group: GroupResult) -> str | None:
-    """The group's verdict; a single run is its own, and what was not finished has none."""
-    verdict = group.rule.decide(group.tally) if group.rule.n == 1 else group.verdict
-    return None if verdict is None else str(verdict)
-
-
-_OF_A_RUN = ("outcome", "reason", "answer", "seconds", "requests", "tokens", "models", "directory")
+_OF_A_RUN = ("outcome", "reason", "answer", "seconds", "requests", "tokens", "usd", "models", "directory")
 
 
 def _run(nodeid: str, told: Any) -> dict[str, Any]:

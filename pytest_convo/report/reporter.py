@@ -8,19 +8,30 @@ import tempfile
 import time
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .. import options
+from ..agreement.outcome import Outcome
+from ..collect.recordings import SURVEY, Survey
+from ..collect.selection import is_seen
+from ..collect.state import existing as existing_state
 from ..run.ledger import Ledger
 from ..run.results import Results
 from ..run.session import STOP
+from ..run.spending import Spending
 from ..run.told import show
 from ..run.verdicts import Verdicts
 from ..run.xdist import is_run, restartable
-from . import directory, json_report, terminal
+from . import directory, github, json_report, terminal
+from .stale import tidy
+
+if TYPE_CHECKING:
+    from ..baseline.gating import Gating
+    from ..options import Options
 
 _REPORTER = pytest.StashKey["Reporter"]()
 
@@ -32,6 +43,9 @@ class Reporter:
         self.config = config
         self.options = options.read(config)
         self.began = time.time()
+        self.gating = _gating(config, self.options)
+        self.notes: list[str] = []
+        """What the summary says besides, line by line."""
         self._verdicts: Verdicts | None = None
         self._path: Path | None = None
         self._ledger: Ledger | None = None
@@ -44,7 +58,8 @@ class Reporter:
         if self._verdicts is None:
             session = self.config.pluginmanager.get_plugin("session")
             assert isinstance(session, pytest.Session)
-            self._verdicts = Verdicts(self.config, session, self.options.inconclusive)
+            leaves = {} if self.gating is None else {"leaves": self.gating.leaves}
+            self._verdicts = Verdicts(self.config, session, self.options.inconclusive, **leaves)
         return self._verdicts
 
     @property
@@ -52,9 +67,35 @@ class Reporter:
         """What the session has found so far."""
         return self._verdicts.results if self._verdicts is not None else Results()
 
+    @property
+    def _books(self) -> Ledger | None:
+        """The ledger in which this session's calls are booked, if it can be reached from here."""
+        if (ledger := self.ledger()) is None and (state := existing_state(self.config)) is not None:
+            return state.runs.ledger
+        return ledger
+
+    def _add_up(self) -> None:
+        """Take over what the session's books say of its spending."""
+        books = self._books
+        self.results.books = Spending(books).spent() if books is not None else None
+
+    def prepare(self, report: pytest.TestReport) -> None:
+        """A run is about to be reported: the failure of a single one may be the regression gate's to judge."""
+        told: Mapping[str, Any] = report.convo
+        if self.gating is None or told["n"] != 1 or told["outcome"] != Outcome.FAIL or told.get("fresh"):
+            return
+        results = self.verdicts.results
+        results.add(report.nodeid, told)
+        if self.gating.leaves(results, told["group"]):
+            report.outcome, report.longrepr, report.when = "passed", None, "call"
+            report.convo_status = "below"  # type: ignore[attr-defined]
+
     def hear(self, report: pytest.TestReport) -> None:
         """A run has been reported."""
         told: Mapping[str, Any] = report.convo
+        if self.gating is not None and told.get("fresh"):
+            self.gating.fresh.add(report.nodeid, told)
+            return
         self.verdicts.hear(report, told)
         if self.verdicts.session.shouldfail:
             self.stop(str(self.verdicts.session.shouldfail))
@@ -73,19 +114,45 @@ class Reporter:
             return
         self._verdicts.close()
         runs = self.results.runs.values()
-        asked = any(told.get("requests") for told in runs)
+        asked = any(told.get("requests") or told.get("replayed") for told in runs)
         if not asked and not session.testsfailed and any(told.get("of_conversation") for told in runs):
             self._verdicts.complain(NOBODY_ASKED)
+        self._hold_against_baseline(self._verdicts)
+        if (survey := self._survey()) is not None:
+            self.notes += tidy(survey, self.config.rootpath, remove=self.options.record == "all")
+
+    def _survey(self) -> Survey | None:
+        """What there is of recordings, as this process or a worker found it."""
+        if (state := existing_state(self.config)) is not None:
+            return state.survey
+        note = ledger.noted(SURVEY) if (ledger := self.ledger()) is not None else None
+        return Survey.of_note(note) if note is not None else None
+
+    def _hold_against_baseline(self, verdicts: Verdicts) -> None:
+        """Judge the session by its baseline, or make it the baseline of later ones."""
+        if self.gating is not None:
+            self.gating.conclude(verdicts, self._books)
+            self.notes += self.gating.lines()
+        if self.options.new_baseline is not None:
+            from ..baseline.update import update
+
+            self.notes.append(update(self.options.new_baseline, verdicts.results, partial(is_seen, self.config)))
 
     def summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The last words in the terminal."""
         if self._verdicts is not None:
-            terminal.summary(terminalreporter, self.results, directory.of_session(self.config))
+            self._add_up()
+            terminal.summary(terminalreporter, self.results, self.notes, directory.of_session(self.config))
 
     def write(self) -> None:
-        """The report as JSON."""
+        """The reports in files: JSON where one was asked for, and the summary that GitHub shows."""
+        self._add_up()
+        if self._verdicts is not None and (summary := github.path()) is not None:
+            gate = self.gating.headline if self.gating is not None and self.gating.held is not None else None
+            github.add(summary, self.results, [*terminal.lines(self.results), *self.notes], gate)
         if self.options.json is not None:
-            json_report.write(self.options.json, self.results, self.began)
+            figures = self.gating.figures() if self.gating is not None and self.gating.held is not None else None
+            json_report.write(self.options.json, self.results, self.began, figures)
 
     def clean_up(self) -> None:
         """Remove what the session shared."""
@@ -146,7 +213,7 @@ class Reporter:
             self._restarted.add(nodeid)
             scheduler.mark_test_pending(nodeid)
             report.outcome, report.longrepr, report.when = "passed", None, "call"
-            report.convo_lost = True  # type: ignore[attr-defined]
+            report.convo_status = "lost"  # type: ignore[attr-defined]
         elif (ledger := self.ledger()) is not None and (known := ledger.noted(f"group {nodeid.rpartition('::')[0]}")):
             told = {**json.loads(known), "outcome": "error", "reason": str(report.longrepr)}
             report.convo = told  # type: ignore[attr-defined]
@@ -157,6 +224,14 @@ NOBODY_ASKED = (
     "conversations were collected, and no model was asked: this session has measured nothing\n"
     "  set `regenerate` where every turn is answered already"
 )
+
+
+def _gating(config: pytest.Config, options: Options) -> Gating | None:
+    if options.baseline is None:
+        return None
+    from ..baseline.gating import Gating
+
+    return Gating(config, options)
 
 
 def of(config: pytest.Config) -> Reporter:

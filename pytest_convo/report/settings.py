@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ..collect.errors import relative
+from ..collect.errors import told
+from ..collect.spec import redactor_at
 from ..collect.state import of
 from ..errors import ConvoError
 
@@ -37,9 +38,10 @@ def _explain(config: pytest.Config, argument: str) -> bool:
         for case in state.resolver.cases(directory) or (None,):
             resolved = state.resolver.resolve(directory, case=case)
             print(f"{_name(config, directory)}{f' [{case}]' if case else ''}")
-            print(explain(resolved, directory), end="\n\n")
+            hidden = redactor_at(state, directory).after(resolved.values)
+            print(hidden.text(explain(resolved, directory)), end="\n\n")
     except ConvoError as error:
-        print(relative(str(error), config), file=sys.stderr)
+        print(told(error, config, directory), file=sys.stderr)
         return False
     return True
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ..agreement.describe import headline
 from ..run.results import Results, Told
+from ..run.spending import Spent
 from .words import count
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+MOST_EXACT = 0.0001
+"""US dollars: what is less is not told in figures."""
+
+MOST_TOOLS = 5
 
 Status = tuple[str, str, Any]
 
@@ -25,13 +32,17 @@ STATUS: dict[str, Status] = {
 """Category, letter and word of a run that decides nothing by itself. pytest prints a section for the category "error"
 and counts "failed": neither may be a run's."""
 
-LOST: Status = ("lost", "L", ("LOST", {"yellow": True}))
+SPECIAL: dict[str, Status] = {
+    "lost": ("lost", "L", ("LOST", {"yellow": True})),
+    "below": ("below", "b", ("BELOW", {"yellow": True})),
+}
+"""A run whose worker died, and a failed verdict that the regression gate judges."""
 
 
 def status(report: pytest.TestReport) -> Status | None:
     """How a run's report counts and shows; None leaves it to pytest: a single run is an ordinary test."""
-    if hasattr(report, "convo_lost"):
-        return LOST
+    if hasattr(report, "convo_status"):
+        return SPECIAL[report.convo_status]
     told: Told | None = getattr(report, "convo", None)
     if told is None or (told["n"] == 1 and told["outcome"] != "spared"):
         return None
@@ -40,13 +51,13 @@ def status(report: pytest.TestReport) -> Status | None:
     return STATUS.get(told["outcome"])
 
 
-def summary(reporter: pytest.TerminalReporter, results: Results, kept: Path | None) -> None:
-    """The last lines: calls, tokens, what early stop saved, what was not finished, where all is kept."""
+def summary(reporter: pytest.TerminalReporter, results: Results, notes: Sequence[str], kept: Path | None) -> None:
+    """The last lines: calls, tokens, what early stop saved, what was not finished, `notes`, where all is kept."""
     if reporter.verbosity < 0:
         return
     reporter.ensure_newline()
     reporter.section("convo", sep="=")
-    for line in lines(results):
+    for line in [*lines(results), *notes]:
         reporter.write_line(line)
     if kept is not None:
         reporter.write_line(f"kept in {kept}")
@@ -55,21 +66,43 @@ def summary(reporter: pytest.TerminalReporter, results: Results, kept: Path | No
 def lines(results: Results) -> list[str]:
     """The summary in words."""
     made = results.transcripts.values()
-    requests = sum(told.get("requests", 0) for told in made)
-    tokens = [told["tokens"] for told in made if told.get("tokens")]
+    replayed = sum(told.get("replayed", 0) for told in made)
     outcomes = Counter(told["outcome"] for told in results.runs.values())
-    spent = [count(requests, "call"), f"{sum(told.get('seconds', 0.0) for told in made):.1f} s of answers"]
-    if tokens:
-        billed = [told["billed"] for told in made if told.get("billed")]
-        more = sum(map(sum, billed)) - sum(map(sum, tokens))
-        sent, received = (sum(each) for each in zip(*tokens, strict=True))
-        spent.insert(
-            1, f"{sent + received} tokens ({sent} in, {received} out{f'; {more} more billed' if more > 0 else ''})"
-        )
-    told_lines = [" · ".join(spent)]
+    seconds = f"{sum(told.get('seconds', 0.0) for told in made):.1f} s of answers"
+    spent = results.spent
+    answers = [count(spent.calls, "call"), *([f"{count(replayed, 'answer')} replayed"] if replayed else [])]
+    told_lines = [" · ".join([*answers, *_tokens(spent), *_money(spent), seconds])]
     if spared := outcomes["spared"]:
         told_lines.append(f"{count(spared, 'run')} spared by early stop, about {_saved(results):.1f} s of answers")
-    return [*told_lines, *_flaky(results), *_unfinished(results)]
+    return [*told_lines, *_changed_tools(results), *_flaky(results), *_unfinished(results)]
+
+
+def _tokens(spent: Spent) -> Iterator[str]:
+    if spent.billed.total_tokens:
+        sent, received = spent.accepted.prompt_tokens, spent.accepted.completion_tokens
+        more = spent.billed.total_tokens - spent.accepted.total_tokens
+        billed = f"; {more} more billed" if more > 0 else ""
+        yield f"{sent + received} tokens ({sent} in, {received} out{billed})"
+    if spent.uncounted:
+        yield f"{count(spent.uncounted, 'call')} uncounted"
+
+
+def _money(spent: Spent) -> Iterator[str]:
+    if spent.usd >= MOST_EXACT:
+        yield f"${spent.usd:,.2f}" if spent.usd >= 1 else f"${spent.usd:.4f}"
+    elif spent.usd > 0:
+        yield f"less than ${MOST_EXACT}"
+    if spent.unpriced:
+        yield f"price of {', '.join(sorted(spent.unpriced))} unknown"
+
+
+def _changed_tools(results: Results) -> Iterator[str]:
+    """Tools that answer otherwise than they were recorded, each said once."""
+    changed = {tool: nodeid for nodeid, told in results.runs.items() for tool in told.get("changed_tools", ())}
+    for tool, nodeid in list(changed.items())[:MOST_TOOLS]:
+        yield f"{nodeid}: tool {tool}"
+    if len(changed) > MOST_TOOLS:
+        yield f"and {count(len(changed) - MOST_TOOLS, 'other answer')} of tools that differ from the recordings"
 
 
 def _flaky(results: Results) -> list[str]:

@@ -30,12 +30,23 @@ class Group:
     bad: float = 0.7
     full: bool = False
     """Whether all runs are made, though fewer may decide the verdict."""
+    first: int = 1
+    """The number of the first run."""
+    fresh: bool = False
+    """Whether these are further runs of a group that has its verdict, made to confirm or dispel a suspicion."""
+    identity: Mapping[str, Any] | None = None
+    """What is asked and how it is judged, in digests, where a baseline is made or compared with."""
     runs: list[str] = field(default_factory=list)
 
     @cached_property
     def rule(self) -> Rule:
         """The rule for the selected runs; not to be asked before all of them are known."""
         return rule(len(self.runs), self.agreement, self.good, self.bad)
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of its runs."""
+        return range(self.first, self.first + self.declared)
 
     def decide(self, tally: Tally) -> Verdict | None:
         """The verdict that the outcomes so far decide, if they do and no further run is wanted."""
@@ -51,7 +62,7 @@ class Group:
 
     def to_report(self) -> dict[str, Any]:
         """What travels with each run's report to where the verdict is made; builtins only, xdist carries no more."""
-        return {
+        told: dict[str, Any] = {
             "group": self.id,
             "n": len(self.runs),
             "declared": self.declared,
@@ -60,6 +71,9 @@ class Group:
             "bad": self.bad,
             "full": self.full,
         }
+        if self.fresh:
+            told["fresh"] = True
+        return told if self.identity is None else {**told, "identity": self.identity}
 
 
 _OUTCOMES = {outcome.value: outcome for outcome in Outcome}

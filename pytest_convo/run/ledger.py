@@ -120,7 +120,7 @@ class Ledger:
         None, unless it is the last of `runs`: then the words of all, each with whether another try may end otherwise.
         Exactly one caller over all processes is told, so that errors are tried again once.
         """
-        with self._transaction() as db:
+        with self.transaction() as db:
             db.execute(
                 "INSERT INTO runs (grp, run, holder, reported, transient) VALUES (?, ?, ?, ?, ?)"
                 " ON CONFLICT (grp, run) DO UPDATE SET reported = excluded.reported, transient = excluded.transient",
@@ -135,7 +135,7 @@ class Ledger:
 
     def forget(self, holder: str) -> None:
         """A process has gone: what it was making, or made and did not report, is free for others."""
-        with self._transaction() as db:
+        with self.transaction() as db:
             db.execute("DELETE FROM runs WHERE holder = ? AND reported IS NULL", (holder,))
             db.execute("DELETE FROM transcripts WHERE holder = ? AND value IS NULL", (holder,))
 
@@ -143,7 +143,7 @@ class Ledger:
 
     def claim(self, key: str) -> bool:
         """Whether this process is the one that makes the transcript `key`."""
-        with self._transaction() as db:
+        with self.transaction() as db:
             cursor = db.execute("INSERT OR IGNORE INTO transcripts (key, holder) VALUES (?, ?)", (key, self.holder))
             return cursor.rowcount == 1
 
@@ -172,7 +172,7 @@ class Ledger:
 
     def note_all(self, notes: Mapping[str, str]) -> None:
         """Leave many words at once; one that stands already is left as it is."""
-        with self._transaction() as db:
+        with self.transaction() as db:
             db.executemany("INSERT OR IGNORE INTO notes (name, value) VALUES (?, ?)", notes.items())
 
     def noted(self, name: str) -> str | None:
@@ -206,7 +206,8 @@ class Ledger:
     # -- the database
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """What the block does to the database is done at once, or where it raises, not at all."""
         with self._lock:
             self._db.execute("BEGIN IMMEDIATE")
             try:

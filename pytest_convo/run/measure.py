@@ -10,10 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..agreement.outcome import Outcome
+from ..bot.deadline import limited
 from ..bot.play import play, transcript_of
 from ..bot.threads import in_thread
 from ..check.run import evaluate
-from ..errors import BotFailure, CheckError, CheckFailed, ConvoError, HarnessError, NoCredentials, RunTimeout
+from ..errors import (
+    BotFailure,
+    CheckError,
+    CheckFailed,
+    ConvoError,
+    HarnessError,
+    RunTimeout,
+)
 
 if TYPE_CHECKING:
     from ..bot.model import ChatModel
@@ -21,6 +29,8 @@ if TYPE_CHECKING:
     from ..check.base import Check
     from ..conversation.conversation import Conversation
     from ..conversation.transcript import Transcript
+    from ..record.recording import RunRecording
+    from ..redaction import Redactor
     from ..settings.model import Settings
 
 Event = Mapping[str, Any]
@@ -41,6 +51,10 @@ class Spec:
     """Makes the model for run i; called on the engine's loop."""
     tools: Callable[[int], Sequence[Tool]] | None
     """Makes the tools for run i, afresh for each; None where no conftest has any."""
+    redactor: Redactor
+    """Takes out what must never be written or shown."""
+    recording: Callable[[int], RunRecording]
+    """Opens the recording of run i, anew for each attempt to make it."""
     slow: bool = False
     """Whether a check runs a user's code, which must not hold up the engine's loop."""
 
@@ -59,12 +73,25 @@ class Measurement:
     error: ConvoError | None = None
     events: list[Event] = field(default_factory=list)
     seconds: float = 0.0
+    sample: str = ""
+    """A digest of what was answered, the same for a run and for its replays; empty where nothing was."""
+    changed_tools: tuple[str, ...] = ()
+    """Tools that answered otherwise than was recorded, in words."""
 
     @property
     def requests(self) -> int:
         """How many requests were sent, retries included."""
-        sent: int = sum(event["kind"] == "request" for event in self.events)
-        return sent - int(isinstance(self.error, NoCredentials))  # that one was made and never sent
+        return len(self.spent)
+
+    @property
+    def replayed(self) -> int:
+        """How many answers came from a recording."""
+        return sum(event["kind"] == "reply" and event["replayed"] for event in self.events)
+
+    @property
+    def spent(self) -> list[Event]:
+        """What each attempt took: its `model`, `usage` (None where nobody counted) and `usd` (None: not known)."""
+        return [event for event in self.events if event["kind"] == "spent"]
 
     @property
     def transient(self) -> bool:
@@ -88,10 +115,16 @@ def portable(measurement: Measurement) -> Measurement:
     return replace(measurement, error=known(error.what, path=error.path, line=error.line, hint=error.hint))
 
 
-async def measure(spec: Spec, run: int, idle: Callable[[], AbstractAsyncContextManager[None]]) -> Measurement:
+async def measure(
+    spec: Spec,
+    run: int,
+    idle: Callable[[], AbstractAsyncContextManager[None]],
+    recording: RunRecording | None = None,
+) -> Measurement:
     """Play run i and judge it; never raises what a bot, a server or a check did wrong.
 
-    `idle` is entered while no model call is in flight, so that another run can use the place.
+    `idle` is entered while no model call is in flight, so that another run can use the place. A `recording` that is
+    given is its owner's to save; else the run's own is opened, and saved where anything was measured.
     """
     events: list[Event] = []
     begin = time.perf_counter()
@@ -99,12 +132,19 @@ async def measure(spec: Spec, run: int, idle: Callable[[], AbstractAsyncContextM
     def observe(event: Event) -> None:
         events.append({"at": round(time.perf_counter() - begin, 4), **event})
 
+    recorder = recording or spec.recording(run)
+
     def measured(outcome: Outcome, reason: str, **found: Any) -> Measurement:
-        return Measurement(outcome, reason, events=events, seconds=time.perf_counter() - begin, **found)
+        seconds = time.perf_counter() - begin
+        changed = tuple(map(str, recorder.changed_tools))
+        sample = recorder.sample
+        return Measurement(
+            outcome, reason, events=events, seconds=seconds, sample=sample, changed_tools=changed, **found
+        )
 
     try:
         async with within(spec.settings.timeout), sheltered():
-            transcript = await _play(spec, run, idle, observe)
+            transcript = await _recorded(spec, run, idle, observe, recorder, saves=recording is None)
             if spec.slow:
                 evaluation = await in_thread(evaluate, spec.checks, transcript)
             else:
@@ -142,12 +182,13 @@ async def sheltered() -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def within(seconds: float) -> AsyncIterator[None]:
-    """Raise `RunTimeout` where the block takes longer."""
+    """Raise `RunTimeout` where the block takes longer, not counting the waits at the gate of a model."""
     import asyncio
 
     try:
         async with asyncio.timeout(seconds) as limit:
-            yield
+            with limited(limit):
+                yield
     except TimeoutError as error:
         if not limit.expired():
             raise  # somebody else's
@@ -155,10 +196,28 @@ async def within(seconds: float) -> AsyncIterator[None]:
         raise RunTimeout(msg, hint="raise `timeout` in convo.toml if the bot needs longer") from error
 
 
-async def _play(spec: Spec, run: int, idle: Any, observe: Callable[[Event], None]) -> Transcript:
+async def _recorded(
+    spec: Spec, run: int, idle: Any, observe: Callable[[Event], None], recording: RunRecording, *, saves: bool
+) -> Transcript:
+    """Play run i; a transcript, or what the bot failed at, is worth recording, and an error is not."""
+    try:
+        transcript = await _play(spec, run, idle, observe, recording)
+    except BotFailure:
+        if saves and recording.unsaved:
+            await in_thread(recording.save)
+        raise
+    if saves and recording.unsaved:
+        await in_thread(recording.save)
+    return transcript
+
+
+async def _play(
+    spec: Spec, run: int, idle: Any, observe: Callable[[Event], None], recording: RunRecording
+) -> Transcript:
     return await play(
         spec.conversation,
-        model=spec.model(run),
+        model=recording.around(lambda: spec.model(run)),
+        known=recording.known_result if spec.settings.record.tools == "replay" else None,
         system=spec.system,
         bot=spec.settings.bot,
         tools=await in_thread(spec.tools, run) if spec.tools else (),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..agreement.describe import GroupReport, RunReport
 from ..agreement.outcome import Outcome
 from ..agreement.verdict import Rule, Tally, Verdict
+from ..conversation.reply import Usage
 from .group import rule_of, tally_of
+from .spending import Spent
 
 Told = Mapping[str, Any]
 """What a run's report tells of it: builtins only."""
@@ -44,12 +47,18 @@ class GroupResult:
         """Whether any run was made at all."""
         return any(told["outcome"] != "skipped" for told in self.runs.values())
 
+    @property
+    def settled(self) -> Verdict | None:
+        """The verdict; a single run is its own, and what was not finished has none."""
+        return self.rule.decide(self.tally) if self.rule.n == 1 else self.verdict
+
     def to_report(self) -> GroupReport:
         """The group as it is described to a person; only once it has its verdict."""
-        assert self.verdict is not None
+        verdict = self.settled
+        assert verdict is not None
         runs = sorted(self.runs.items(), key=lambda run: _number(run[0]))
         made = tuple(_run(nodeid, told) for nodeid, told in runs if told["outcome"] != "skipped")
-        return GroupReport(self.verdict, self.rule, self.declared, made)
+        return GroupReport(verdict, self.rule, self.declared, made)
 
 
 @dataclass
@@ -57,12 +66,15 @@ class Results:
     """All groups and runs of the session, in the order in which they were first heard of."""
 
     groups: dict[str, GroupResult] = field(default_factory=dict)
+    books: Spent | None = None
+    """What the session spent by its own books, where they can be read: they know of cancelled calls too."""
 
     def add(self, nodeid: str, told: Told) -> GroupResult:
         """Enter what a run's report tells, in place of what was told of the same run before."""
         group = self.groups.get(told["group"])
         if group is None:
-            group = self.groups[told["group"]] = GroupResult(told["group"], rule_of(told), told["declared"], told["full"])
+            group = GroupResult(told["group"], rule_of(told), told["declared"], told["full"])
+            self.groups[group.id] = group
         if not group.runs.get(nodeid, {}).get("again"):  # the retry may be heard of before the run itself
             group.runs[nodeid] = told
         for again in told.get("retried", ()):
@@ -79,6 +91,30 @@ class Results:
         """One run for each transcript that was made: two items may have read the same one."""
         return {told["transcript"]: told for told in self.runs.values() if "transcript" in told}
 
+    @property
+    def spent(self) -> Spent:
+        """What the session spent: by its books, or where these are not whole, as far as its runs have told."""
+        told = spent_by(self.transcripts.values())
+        return told if self.books is None or self.books.calls < told.calls else self.books
+
+
+def spent_by(runs: Iterable[Told]) -> Spent:
+    """What these runs have told of what they spent."""
+    runs = list(runs)
+    return Spent(
+        calls=sum(told.get("calls", 0) for told in runs),
+        billed=_usage(runs, "billed"),
+        accepted=_usage(runs, "tokens"),
+        usd=sum(told.get("usd") or 0.0 for told in runs),
+        unpriced=Counter(model for told in runs for model in told.get("unpriced", ())),
+        uncounted=sum(told.get("uncounted", 0) for told in runs),
+    )
+
+
+def _usage(runs: Iterable[Told], key: str) -> Usage:
+    found = [told[key] for told in runs if told.get(key)]
+    return Usage(sum(sent for sent, _ in found), sum(received for _, received in found))
+
 
 def _number(nodeid: str) -> int:
     return int(nodeid.rpartition("-")[2])
@@ -92,4 +128,5 @@ def _run(nodeid: str, told: Told) -> RunReport:
         answer=told.get("answer", ""),
         seconds=told.get("seconds", 0.0),
         retried=told.get("again", False),
+        replayed=bool(told.get("replayed")) and not told.get("requests"),
     )

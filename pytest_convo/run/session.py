@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .ahead import Ahead
     from .engine import Engine, Job
     from .measure import Measurement, Spec
+    from .meter import Meter
 
 T = TypeVar("T")
 
@@ -62,6 +64,15 @@ class RunSession:
         self._jobs: dict[str, Job] = {}
         self._engine: Engine | None = None
         self._ahead: Ahead | None = None
+
+    @cached_property
+    def meter(self) -> Meter:
+        """What counts the calls of this process, on the books of the whole session."""
+        from .meter import Meter
+        from .spending import Caps
+
+        options = self.options
+        return Meter(self.ledger, Caps(options.max_usd, options.max_calls, options.max_tokens))
 
     # -- what there is to run
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from .._compat import Skipped
 from ..agreement.outcome import Outcome
 from ..conversation.reply import total
-from ..errors import BotFailure, ConvoError, HarnessError
-from .session import RUN, Run, RunSession
+from ..errors import BotFailure, ConvoError, HarnessError, RedactionError
+from ..redaction import Redactor
+from .redact import REDACTOR, TELLER, WITHHELD, redact, shown, withhold
+from .session import RUN, RunSession
 
 if TYPE_CHECKING:
     from .measure import Measurement
@@ -21,6 +24,9 @@ MEASURED = pytest.StashKey["Measurement | None"]()
 
 PROPERTY = "convo.outcome"
 """A run's outcome, as a property of its test case in JUnit."""
+
+BLANK = Redactor(functions=(lambda _: "",))
+"""For the texts of what is withheld."""
 
 _OUTCOMES = frozenset(outcome.value for outcome in Outcome)
 
@@ -40,18 +46,33 @@ def shorten(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestR
         entry.lineno + 1 for entry in call.excinfo.traceback if entry.path == item.path and item.path.suffix == ".py"
     ]
     where = f"{report.location[0]}:{lines[-1]}: " if lines else ""
-    report.longrepr = f"{where}{call.excinfo.value}"
+    report.longrepr = f"{where}{relative(str(call.excinfo.value), item.config)}"
+
+
+def relative(text: str, config: pytest.Config) -> str:
+    """The text with paths below the rootdir shortened."""
+    return text.replace(f"{config.rootpath}{os.sep}", "")
 
 
 def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """Have a phase's report tell what the run measured, and enter the outcome where the engine has not."""
-    run = item.stash.get(RUN, None)
-    if run is None or report.when == "teardown" or (report.when, report.outcome) == ("setup", "passed"):
+    """Have a phase's report tell what the run measured, and enter the outcome where the engine has not.
+
+    What is secret is taken out of the report before; where that fails, the report is withheld and the run an error.
+    """
+    if (redactor := item.stash.get(REDACTOR, None)) is None:
         return
     error = call.excinfo.value if call.excinfo is not None else None
-    told = _told(item, run, report, error)
     measurement = item.stash.get(MEASURED, None)
-    if told["outcome"] in _OUTCOMES and (measurement is None or not run.judged):
+    try:
+        redactor = item.stash[TELLER] = redactor.now().after(_said(item, report, measurement))
+        redact(report, redactor)
+        told = _told(item, report, error, redactor)
+    except RedactionError as failure:
+        withhold(item, report, failure)
+        told = _told(item, report, failure, BLANK)
+    if told is None:
+        return
+    if told["outcome"] in _OUTCOMES and (measurement is None or not item.stash[RUN].judged or WITHHELD in item.stash):
         session.record(item, Outcome(told["outcome"]))
     if isinstance(error, Needless):  # as pytest words a skip: the class of the exception says nothing to a person
         path, line, _ = report.location
@@ -62,8 +83,24 @@ def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], re
     report.convo = told  # type: ignore[attr-defined]
 
 
-def _told(item: pytest.Item, run: Run, report: pytest.TestReport, error: BaseException | None) -> dict[str, Any]:
-    """What is told of a run: its group, its outcome, and what it measured; builtins only, xdist carries no more."""
+def _said(item: pytest.Item, report: pytest.TestReport, measurement: Measurement | None) -> list[Any]:
+    """What a report may show parts of: what was said in the run, what it shows itself, what its checks expected."""
+    events = measurement.events if measurement is not None else []
+    spec = item.stash[RUN].spec if RUN in item.stash else None
+    gives_reasons = report.failed or any(event.get("reason") for event in events)
+    return [events, shown(report), spec.settings.expect.model_dump() if spec is not None and gives_reasons else None]
+
+
+def _told(
+    item: pytest.Item, report: pytest.TestReport, error: BaseException | None, redactor: Redactor
+) -> dict[str, Any] | None:
+    """What is told of a run: its group, its outcome, and what it measured; builtins only, xdist carries no more.
+
+    Nothing is told of what is no run, nor in a phase that decides nothing.
+    """
+    run = item.stash.get(RUN, None)
+    if run is None or report.when == "teardown" or (report.when, report.outcome) == ("setup", "passed"):
+        return None
     of_conversation = run.judged or "convo" in getattr(item, "fixturenames", ())
     told: dict[str, Any] = {**run.group.to_report(), "of_conversation": of_conversation}
     if isinstance(error, Needless):
@@ -73,7 +110,7 @@ def _told(item: pytest.Item, run: Run, report: pytest.TestReport, error: BaseExc
     told["outcome"] = _outcome(report, error, judged=run.judged).value
     told["transient"] = isinstance(error, HarnessError) and error.transient
     if (measurement := item.stash.get(MEASURED, None)) is not None:
-        told |= _measured(measurement)
+        told |= {name: redactor.deep(value) for name, value in _measured(measurement).items()}
         told["transcript"] = item.nodeid if run.spec is None else run.spec.key(run.number)
     if report.failed:
         told["reason"] = plain(report.longreprtext)
@@ -106,15 +143,30 @@ def _measured(measurement: Measurement) -> dict[str, Any]:
     """The figures of a measurement, in builtins."""
     transcript = measurement.transcript
     replies = transcript.replies if transcript is not None else ()
-    usage = transcript.usage if transcript is not None else None
-    billed = total(reply.billed for reply in replies)
+    usage = total(reply.usage for reply in replies if not reply.replayed)
     return {
         "seconds": round(measurement.seconds, 3),
         "requests": measurement.requests,
+        "replayed": measurement.replayed,
+        "sample": measurement.sample,
+        "changed_tools": list(measurement.changed_tools),
         "answer": plain(replies[-1].text) if replies else "",
         "tokens": None if usage is None else [usage.prompt_tokens, usage.completion_tokens],
-        "billed": None if billed is None else [billed.prompt_tokens, billed.completion_tokens],
+        **_spent(measurement.spent),
         "models": sorted({reply.model for reply in replies if reply.model}),
+    }
+
+
+def _spent(attempts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What all attempts of a run took, those too that came to nothing; `usd` is None where no price is known."""
+    counted = [attempt for attempt in attempts if attempt["usage"] is not None]
+    usd = [attempt["usd"] for attempt in counted if attempt["usd"] is not None]
+    return {
+        "calls": len(attempts),
+        "billed": [sum(found["usage"][name] for found in counted) for name in ("prompt_tokens", "completion_tokens")],
+        "usd": round(sum(usd), 9) if usd or not attempts else None,
+        "unpriced": sorted({attempt["model"] for attempt in counted if attempt["usd"] is None}),
+        "uncounted": len(attempts) - len(counted),
     }
 
 

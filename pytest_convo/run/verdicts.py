@@ -6,12 +6,13 @@ from there on it is ordinary pytest: terminal, JUnit, exit code, `-x`, `--maxfai
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
 
-from ..agreement.describe import GroupReport, describe, headline
+from ..agreement.describe import describe, headline
+from ..agreement.interval import jeffreys
 from ..agreement.verdict import Verdict
 from .results import GroupResult, Results
 from .told import INCONCLUSIVE
@@ -19,12 +20,12 @@ from .told import INCONCLUSIVE
 ASKED_NOBODY = "convo::no-model-was-asked"
 
 
-class VerdictText:
-    """The text of a verdict as pytest prints it: the whole paragraph, and one line for the short summary."""
+class Text:
+    """A text as pytest prints it under FAILURES or ERRORS, with the one line for the short summary."""
 
-    def __init__(self, group: GroupReport) -> None:
-        self.text = describe(group)
-        self.reprcrash = _Crash(headline(group))
+    def __init__(self, text: str, line: str) -> None:
+        self.text = text
+        self.reprcrash = _Crash(line)
 
     def toterminal(self, writer: Any) -> None:
         writer.line(self.text)
@@ -43,11 +44,19 @@ class _Crash:
 class Verdicts:
     """Tallies the runs of every group and reports each verdict once."""
 
-    def __init__(self, config: pytest.Config, session: pytest.Session, inconclusive: str) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        session: pytest.Session,
+        inconclusive: str,
+        leaves: Callable[[Results, str], bool] = lambda results, group: False,  # noqa: ARG005
+    ) -> None:
         self.config = config
         self.session = session
         self.inconclusive = inconclusive
         self.results = Results()
+        self._leaves = leaves
+        """Whether a failed verdict on a group is left to the regression gate."""
 
     def hear(self, report: pytest.TestReport, told: Mapping[str, Any]) -> None:
         """A run has been reported; where that decides its group, report the verdict."""
@@ -71,23 +80,31 @@ class Verdicts:
 
     def complain(self, text: str) -> None:
         """Report an error that is no run's: the session would be green without having measured anything."""
-        self._emit(ASKED_NOBODY, "setup", "failed", text)
+        self.emit(ASKED_NOBODY, "setup", "failed", text)
 
     def _decide(self, group: GroupResult, verdict: Verdict, last: pytest.TestReport | None = None) -> None:
         group.verdict = verdict
-        text = VerdictText(group.to_report())
         when, outcome = _SHOWN[verdict] if verdict is not Verdict.INCONCLUSIVE else INCONCLUSIVE[self.inconclusive]
-        longrepr: Any = None if outcome == "passed" else text
-        if outcome == "skipped":
-            longrepr = (group.id.partition("::")[0], 1, text.reprcrash.message)
+        below = verdict is Verdict.FAIL and self._leaves(self.results, group.id)
+        if below:
+            outcome = "passed"
+        longrepr = _longrepr(group, outcome)
         seconds = sum(told.get("seconds", 0.0) for told in group.runs.values())
         properties = _properties(group)
         sections = _sections(group)
-        self._emit(
-            group.id, when, outcome, longrepr, seconds=seconds, properties=properties, sections=sections, last=last
+        self.emit(
+            group.id,
+            when,
+            outcome,
+            longrepr,
+            seconds=seconds,
+            properties=properties,
+            sections=sections,
+            last=last,
+            status="below" if below else None,
         )
 
-    def _emit(
+    def emit(
         self,
         nodeid: str,
         when: Any,
@@ -98,7 +115,9 @@ class Verdicts:
         properties: list[tuple[str, Any]] | None = None,
         sections: list[tuple[str, str]] | None = None,
         last: pytest.TestReport | None = None,
+        status: str | None = None,
     ) -> None:
+        """Report something that pytest did not run, as it reports a test; `status` is a word of ours for it."""
         location = _location(nodeid)
         common: dict[str, Any] = {"nodeid": nodeid, "location": location, "keywords": {nodeid: 1}}
         hook = self.config.hook
@@ -109,6 +128,8 @@ class Verdicts:
         )
         if last is not None and hasattr(last, "node"):
             report.node = last.node  # type: ignore[attr-defined]  # the worker, for reporters that ask for it
+        if status is not None:
+            report.convo_status = status  # type: ignore[attr-defined]
         hook.pytest_runtest_logreport(report=report)
         # JUnit writes properties, and ends the test case, on a teardown report.
         hook.pytest_runtest_logreport(
@@ -124,6 +145,15 @@ class Verdicts:
         dsession = self.config.pluginmanager.get_plugin("dsession")
         if dsession is not None and self.session.shouldfail and not dsession.shouldstop:
             dsession.shouldstop = self.session.shouldfail
+
+
+def _longrepr(group: GroupResult, outcome: str) -> Any:
+    """What pytest shows of a verdict; a pass needs no words, and they take time."""
+    if outcome == "passed":
+        return None
+    described = group.to_report()
+    line = headline(described)
+    return (group.id.partition("::")[0], 1, line) if outcome == "skipped" else Text(describe(described), line)
 
 
 def _location(nodeid: str) -> tuple[str, int, str]:
@@ -147,6 +177,27 @@ def _sections(group: GroupResult) -> list[tuple[str, str]]:
 
 
 def _properties(group: GroupResult) -> list[tuple[str, Any]]:
+    """What JUnit says of a group beside its verdict: the tally, the interval, and what its runs took."""
     tally = group.tally
-    counts = {"passes": tally.passes, "fails": tally.fails, "errors": tally.errors}
-    return [("convo.verdict", str(group.verdict)), *((f"convo.{name}", count) for name, count in counts.items())]
+    found: dict[str, Any] = {"verdict": str(group.verdict), "runs": group.rule.n}
+    found |= {"passes": tally.passes, "fails": tally.fails, "errors": tally.errors}
+    if tally.measured:
+        found["interval"] = "{:.3f} to {:.3f}".format(*jeffreys(tally.passes, tally.fails))
+    found |= figures(group.runs.values())
+    return [(f"convo.{name}", value) for name, value in found.items()]
+
+
+def figures(runs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What runs took, for programs: each figure that is known of any of them, summed."""
+    found: dict[str, Any] = {}
+    for told in runs:
+        tokens, usd = told.get("tokens"), told.get("usd")
+        for name, amount in (
+            ("calls", told.get("requests")),
+            ("replayed", told.get("replayed")),
+            ("tokens", sum(tokens) if tokens else None),
+            ("usd", usd),
+        ):
+            if amount is not None:
+                found[name] = found.get(name, 0) + amount
+    return found

@@ -8,13 +8,27 @@ from collections.abc import Collection
 from pydantic import BaseModel
 
 from .locate import Keys
-from .model import BotSettings, Case, ExpectedCall, ExpectedNumber, ExpectTable, Settings, Similarity
+from .model import (
+    BotSettings,
+    Case,
+    ExpectedCall,
+    ExpectedNumber,
+    ExpectTable,
+    LimitSettings,
+    PriceSettings,
+    RecordSettings,
+    Settings,
+    Similarity,
+)
 from .rules import is_index
 from .show import dotted
 
 _TABLES: dict[str, type[BaseModel]] = {
     "case": Case,
     "bot": BotSettings,
+    "price": PriceSettings,
+    "limits": LimitSettings,
+    "record": RecordSettings,
     "expect": ExpectTable,
     "number": ExpectedNumber,
     "similar": Similarity,
@@ -43,6 +57,8 @@ def _hint(key: str, model: type[BaseModel], known: list[str], whole: type[BaseMo
         return f"did you mean {nearest[0]}? {listed}"
     if key in BotSettings.model_fields:
         return f"it belongs into [bot], as bot.{key}"
+    if key in LimitSettings.model_fields:
+        return f"it belongs into [limits], as limits.{key}"
     if key in ExpectTable.model_fields:
         return f"it belongs into [expect], as expect.{key}"
     if key in whole.model_fields:

@@ -50,6 +50,32 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+class PriceSettings(Table):
+    """What the bot costs, whichever model it is: US dollars for a million tokens."""
+
+    input: NotNegativeNumber = Field(description="tokens of the prompt")
+    output: NotNegativeNumber = Field(description="tokens of the answer")
+    cached: NotNegativeNumber | None = Field(
+        None, description="tokens of the prompt that the server had in its cache; else as `input`"
+    )
+
+
+class LimitSettings(Table):
+    """How fast a server may be asked, by all workers together; waiting does not count against `timeout`."""
+
+    requests_per_minute: Positive | None = Field(None, description="requests, evenly spaced, retries included")
+    tokens_per_minute: Positive | None = Field(None, description="tokens, of prompts and answers")
+
+
+class RecordSettings(Table):
+    """What is recorded of a run, and what is kept out of everything that is written or shown."""
+
+    tools: Literal["check", "replay"] = Field(
+        "check", description='"check": a tool that answers otherwise than recorded is told of; "replay": not called'
+    )
+    secrets: Patterns = Field((), description="what these regular expressions find is never written or shown")
+
+
 class BotSettings(Table):
     """Who answers, and how it is asked."""
 
@@ -63,6 +89,7 @@ class BotSettings(Table):
     request: Request = Field(
         default_factory=dict, description="any further field of the request: seed, top_p, max_tokens ..."
     )
+    price: PriceSettings | None = Field(None, description="US dollars for a million tokens; else a kept list is asked")
 
 
 class ExpectedNumber(Table):
@@ -164,6 +191,8 @@ class Common(Table):
     regenerate: Regenerate = Field("holes", description="which turns the bot answers, though a file stands there")
     timeout: Seconds = Field(120.0, description='of one run, all turns: "120s", "500ms", "2m", or seconds')
     bot: BotSettings = Field(default_factory=BotSettings, description="who answers")
+    limits: LimitSettings = Field(default_factory=LimitSettings, description="how fast the server may be asked")
+    record: RecordSettings = Field(default_factory=RecordSettings, description="what is recorded, and what never")
     vars: Variables = Field(default_factory=dict, description="variables of the templates (.j2)")
     expect: Expect = Field(
         default_factory=Expect, description="checks of the last reply; [expect.N] of the reply at index N"

@@ -63,7 +63,7 @@ class Resolved:
 
 
 DEFAULT_KEYS = (
-    *(name for name in Settings.model_fields if name not in ("bot", "vars", "expect", "case")),
+    *(name for name in Settings.model_fields if name not in ("bot", "limits", "record", "vars", "expect", "case")),
     *(f"bot.{name}" for name in BotSettings.model_fields if name != "request"),
 )
 """The settings that always have a value."""

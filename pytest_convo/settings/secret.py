@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..secrets.looks import looks_secret
 from .locate import Keys
 
 HIDDEN = "(secret)"
@@ -18,22 +19,7 @@ _CREDENTIAL = re.compile(
     re.IGNORECASE,
 )
 _OF_THE_CONVERSATION = ("vars", "expect")
-_HARMLESS = frozenset({"api_key_env", "prompt_cache_key"})
-
-_LOOKS_SO = re.compile(
-    r"""
-      \b[srp]k[-_](?=[A-Za-z_-]*\d|[\w-]{24})[\w-]{8,}           # OpenAI, Anthropic, OpenRouter, Stripe
-    | \b(AIza|gh[pousr]_|github_pat_|glpat-|hf_|gsk_|xai-|r8_|pplx-)[\w-]{16,}
-    | \bAKIA[0-9A-Z]{16}\b
-    | \bxox[a-z]-[\w-]{10,}
-    | \beyJ[\w-]{10,}\.[\w-]{10,}\.                              # JSON web token
-    | \b(Bearer|Basic)\ +(?=\S*[\d=])[\w.~+/=-]{12,}
-    | ://[^/\s@]*:[^/\s@]+@                                      # user:password@host
-    | [?&](api[_-]?key|key|(access_|auth_)?token)=[^&\s{]+
-    | -----BEGIN\ [A-Z\ ]*PRIVATE\ KEY
-    """,
-    re.VERBOSE,
-)
+_HARMLESS = frozenset({"api_key_env", "prompt_cache_key", "secrets"})
 
 
 def is_secret(name: object, value: object) -> bool:
@@ -70,4 +56,4 @@ def _names_credential(name: object) -> bool:
 
 
 def _looks_so(value: object) -> bool:
-    return isinstance(value, str) and _LOOKS_SO.search(value) is not None
+    return isinstance(value, str) and looks_secret(value)

@@ -1,7 +1,8 @@
 """The examples in a page of the documentation: files to write and commands to run, in the order of the page.
 
 A file is a fenced block below a line that begins with its name in backticks and ends with a colon. A command is a
-`console` block: `$ pytest …` and what it prints, where `...` stands for any number of lines, or for the rest of one.
+`console` block: `$ pytest …`, or `$ cat …` of one file, and what it prints, where `...` stands for any number of lines,
+or for the rest of one. Variables may be set before the command, as in a shell.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -27,9 +29,12 @@ _BLOCK = re.compile(
 _VARYING = {
     r"\d+\.\d+ ?s\b": "# s",
     r"\d+ tokens \(\d+ in, \d+ out\)": "# tokens",
+    r"\d+ answers replayed": "# answers replayed",
     r"seconds: .* a run": "seconds: # a run",
+    r"seconds: \d+\.\d+$": "seconds: #",
     r"\.convo/runs/\S+": ".convo/runs/#",
     r"127\.0\.0\.1:\d+": "127.0.0.1:#",
+    r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?": "# date",
     r"=+": "=",
 }
 
@@ -50,7 +55,7 @@ def test_the_examples_of_a_page_work(page: Path, tmp_path: Path) -> None:
             command, _, expected = block.text.partition("\n")
             if "example_project" in command:
                 shutil.copytree(ROOT / "example_project", tmp_path / "example_project", ignore=NOT_COPIED)
-            output = pytest_says(command, tmp_path)
+            output = says(command, tmp_path)
             assert shows(expected, output), f"{page.name}:{block.line}: {command}\nprints\n{output}"
 
 
@@ -67,8 +72,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_readme_lists_every_option(tmp_path: Path) -> None:
-    table = set(re.findall(r"^\| `(--convo-[a-z]+)", (ROOT / "README.md").read_text(), re.M))
-    assert table == set(re.findall(r"^ +(--convo-[a-z]+)", pytest_says("$ pytest --help", tmp_path), re.M))
+    table = re.findall(r"^\| `(--convo-[a-z-]+)", (ROOT / "README.md").read_text(), re.M)
+    assert sorted(table) == sorted(re.findall(r"^  (--convo-[a-z-]+)", says("$ pytest --help", tmp_path), re.M))
 
 
 def test_the_quick_start_is_two_commands() -> None:
@@ -106,20 +111,36 @@ def shows(expected: str, output: str) -> bool:
 
 def _settled(text: str) -> str:
     for varying, settled in _VARYING.items():
-        text = re.sub(varying, settled, text)
+        text = re.sub(varying, settled, text, flags=re.M)
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def pytest_says(command: str, directory: Path) -> str:
-    """What `$ pytest …` prints in `directory`, on a terminal of 80 columns, with no plugin but ours and xdist."""
-    program, *arguments = shlex.split(command.removeprefix("$ "))
+def says(command: str, directory: Path) -> str:
+    """What a command prints in `directory`."""
+    words = shlex.split(command.removeprefix("$ "))
+    given = dict(word.split("=", 1) for word in takewhile(_sets_a_variable, words))
+    program, *arguments = words[len(given) :]
+    if program == "cat":
+        (file,) = arguments
+        return (directory / file).read_text()
     assert program == "pytest", f"the examples run pytest, not {program}"
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "OPENAI_", "CI"))}
+    return pytest_says(arguments, directory, given)
+
+
+def _sets_a_variable(word: str) -> bool:
+    return re.match(r"[A-Z_]+=", word) is not None
+
+
+def pytest_says(arguments: Sequence[str], directory: Path, given: Mapping[str, str]) -> str:
+    """What pytest prints on a terminal of 80 columns, with no plugin but ours and xdist."""
+    others = ("PYTEST_", "OPENAI_", "CI", "GITHUB_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(others)}
     environment = {
         **kept,
         "COLUMNS": "80",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTEST_PLUGINS": "xdist.plugin,pytest_convo.plugin",
+        **given,
     }
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],

@@ -317,7 +317,7 @@ def test_the_run_directory_keeps_what_was_said(convos, serve):
     kept = sessions[-1] / "c000/0000_user.md/run-1"
     assert (kept / "0001_assistant.md").read_text() == "Yes.\n"
     events = [json.loads(line) for line in (kept / "events.jsonl").read_text().splitlines()]
-    assert [event["kind"] for event in events] == ["turn", "request", "reply", "check", "outcome"]
+    assert [event["kind"] for event in events] == ["turn", "request", "spent", "reply", "check", "outcome"]
     assert events[1]["body"]["messages"][0]["content"] == "Question 0 of 0"
     assert (convos.path / ".convo/.gitignore").read_text().endswith("*\n")
 

@@ -35,6 +35,7 @@ def test_each_setting_stands_beside_its_place(write):
         "bot.tool_rounds    10                   built-in default",
         "bot.retries        5                    built-in default",
         "bot.request.seed   7                    convo.toml:6",
+        "bot.price          not set              built-in default",
         'vars.order         "A17"                c/convo.toml:3',
         'expect.python      "checks.py:f"        convo.toml:3',
         'expect.1.contains  ["a", "b"]           c/convo.toml:4',

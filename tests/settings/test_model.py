@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from pytest_convo.settings.model import BotSettings, Case, Expect, ExpectTable, Settings
+from pytest_convo.settings.model import BotSettings, Case, Expect, ExpectTable, LimitSettings, PriceSettings, Settings
 
 
 def test_the_defaults_are_those_of_the_format():
@@ -90,6 +90,15 @@ def test_calls_and_limits_and_numbers_are_read():
     assert (table.number.value, table.number.within, table.similar.at_least) == (42, 0, 0.8)
     assert (table.json_equals, table.json_contains) == ([1, {"a": None}], False)
     assert ExpectTable(json_schema="a.json").json_schema == Path("a.json")
+
+
+def test_a_price_and_limits_are_read_and_otherwise_there_are_none():
+    settings = Settings.model_validate(
+        {"bot": {"price": {"input": 0.15, "output": 1}}, "limits": {"requests_per_minute": 30}}
+    )
+    assert settings.bot.price == PriceSettings(input=0.15, output=1, cached=None)
+    assert settings.limits == LimitSettings(requests_per_minute=30, tokens_per_minute=None)
+    assert (Settings().bot.price, Settings().limits) == (None, LimitSettings())
 
 
 def test_no_call_at_all_can_be_expected():

@@ -17,8 +17,8 @@ from pytest_convo.settings.resolve import Layer, Resolver, assignments_layer, en
 from pytest_convo.settings.toml import Toml
 
 KEY = "sk-proj-abcdefghijklmnop0123"
-TOP = "runs, agreement, good, bad, prompt, regenerate, timeout, bot, vars, expect"
-BOT = "model, provider, base_url, api_key_env, temperature, tool_rounds, retries, request"
+TOP = "runs, agreement, good, bad, prompt, regenerate, timeout, bot, limits, record, vars, expect"
+BOT = "model, provider, base_url, api_key_env, temperature, tool_rounds, retries, request, price"
 CHECKS = (
     "equals, contains, contains_any, excludes, matches, ignore_case, json_schema, json_equals, json_contains, number, "
     "similar, calls, calls_order, max_chars, max_words, max_tokens, max_seconds, max_usd, finish_reason, python"
@@ -197,6 +197,19 @@ BAD = {
     ),
     "temperature as text": ("[bot]\ntemperature = '0'", '2: bot.temperature must be a number, not "0"'),
     "temperature of infinity": ("[bot]\ntemperature = inf", "2: bot.temperature must be a number, not inf"),
+    "half a price": ("[bot.price]\ninput = 1", "1: bot.price.output is needed"),
+    "misspelt key of a price": (
+        "[bot.price]\ninput = 1\nouput = 2\noutput = 2",
+        '3: unknown key "ouput" in [bot.price]\n  did you mean output? known are input, output, cached',
+    ),
+    "limit at the top": (
+        "requests_per_minute = 60",
+        '1: unknown key "requests_per_minute"\n  it belongs into [limits], as limits.requests_per_minute',
+    ),
+    "no request at all": (
+        "[limits]\nrequests_per_minute = 0",
+        "2: limits.requests_per_minute must be above 0, not 0",
+    ),
     "retries negative": ("[bot]\nretries = -1", "2: bot.retries must be at least 0, not -1"),
     "request no table": ("[bot]\nrequest = 3", "2: bot.request must be a table, not 3"),
     "model in request": (

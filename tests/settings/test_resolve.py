@@ -265,3 +265,15 @@ def test_a_wrong_pair_of_values_from_two_files_is_told_with_the_nearer_place(wri
     with pytest.raises(ConvoError) as caught:
         Resolver(root).resolve(root / "a")
     assert str(caught.value) == f"{root}/a/convo.toml:2: good must be above bad, but good = 0.8 and bad = 0.9"
+
+
+def test_a_nearer_price_is_never_mixed_with_one_from_above(write):
+    root = write(
+        {
+            "convo.toml": "[bot]\nprice = { input = 1, output = 2, cached = 0.5 }\n[limits]\nrequests_per_minute = 9",
+            "c/convo.toml": "[bot]\nprice = { input = 3, output = 4 }\n[limits]\ntokens_per_minute = 99",
+        }
+    )
+    settings = Resolver(root).resolve(root / "c").settings
+    assert settings.bot.price.cached is None
+    assert (settings.limits.requests_per_minute, settings.limits.tokens_per_minute) == (9, 99)

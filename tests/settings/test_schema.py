@@ -54,6 +54,10 @@ excludes = ["cannot help"]
     '[expect]\nmax_chars = 1\nmax_words = 1\nmax_tokens = 1\nmax_usd = 0.1\nfinish_reason = "length"',
     '[[case]]\nid = "a"\nruns = 3\nbot.model = "x"\n[case.expect.12]\ncontains = "y"',
     "[vars]\nday = 2026-01-01",
+    "[bot.price]\ninput = 0.15\noutput = 0.6\ncached = 0.075",
+    "[limits]\nrequests_per_minute = 60\ntokens_per_minute = 1e5",
+    "[bot]\nprice = { input = 0, output = 0 }\n[[case]]\nid = 'a'\nlimits.requests_per_minute = 0.5",
+    "[record]\ntools = 'replay'\nsecrets = ['ref-\\d+', 'x']\n[[case]]\nid = 'a'\nrecord.secrets = 'y'",
 ]
 MISTAKES = [
     "version = 2",
@@ -76,6 +80,14 @@ MISTAKES = [
     "[expect.1.2]\ncontains = 'x'",
     "[expect.1]\ncalls_order = 'any'",
     "[expect]\nsimilar = { at_least = 0.5 }",
+    "[bot.price]\ninput = 1",
+    "[bot.price]\ninput = -1\noutput = 1",
+    "[bot]\nprice = 1",
+    "[limits]\nrequests_per_minute = 0",
+    "[limits]\nrequests_per_second = 1",
+    "[record]\ntools = 'never'",
+    "[record]\nsecrets = []",
+    "[record]\nsecrets = ''",
 ]
 
 

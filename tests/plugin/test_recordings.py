@@ -1,0 +1,303 @@
+"""Recordings as a user meets them: what is asked, what is replayed, what is written, and what a miss says."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_convo.testing import ScriptedReply, ScriptedServer
+
+PARALLEL = ["-p", "xdist.plugin", "-n2"]
+WAYS = pytest.mark.parametrize("args", [[], PARALLEL], ids=["one process", "xdist"])
+
+
+@pytest.fixture
+def server(convos):
+    """A server that answers with the number of the request, so that no two answers are the same."""
+    with ScriptedServer([ScriptedReply(text=f"Answer {number}.", times=1) for number in range(200)]) as server:
+        convos.write({"convo.toml": f'runs = 3\n[bot]\nmodel = "test"\nbase_url = "{server.url}"\nretries = 0\n'})
+        yield server
+
+
+def write(convos, *names: str) -> None:
+    for name in names:
+        convos.write({f"{name}/0000_user.md": f"Question of {name}", f"{name}/0002_user.md": "And then?"})
+
+
+def recordings(convos) -> list[str]:
+    return sorted(str(path.relative_to(convos.path)) for path in convos.path.rglob("run-*.yaml"))
+
+
+def answers(convos) -> list[str]:
+    files = sorted(convos.path.rglob("run-*.yaml"))
+    return [line.strip() for path in files for line in path.read_text().splitlines() if "Answer " in line]
+
+
+@WAYS
+def test_what_is_recorded_is_replayed_without_a_server(convos, server, args):
+    write(convos, "a", "b")
+    result = convos.pytester.runpytest_subprocess("--convo-record=new", *args)
+    assert result.ret == 0, result.stdout.str()
+    assert server.count == 12  # every run of all, though fewer decide
+    assert recordings(convos) == [f"{name}/__recordings__/run-{run}.yaml" for name in "ab" for run in (1, 2, 3)]
+    assert len(set(answers(convos))) == 12  # none is served to two runs
+    server.stop()
+    for mode in ("none", "auto"):
+        result = convos.pytester.runpytest_subprocess(f"--convo-record={mode}", *args)
+        assert result.ret == 0, result.stdout.str()
+        result.stdout.fnmatch_lines(["*0 calls needed*", "0 calls · 12 answers replayed · *"])
+
+
+def test_auto_asks_for_what_is_missing_and_writes_nothing(convos, server):
+    write(convos, "a")
+    convos.pytester.runpytest_subprocess("--convo-record=new")
+    (convos.path / "a/__recordings__/run-2.yaml").unlink()
+    before = recordings(convos)
+    result = convos.pytester.runpytest_subprocess()
+    result.stdout.fnmatch_lines(["convo: 2 calls needed", "2 calls · 4 answers replayed · *"])
+    assert recordings(convos) == before
+    result = convos.pytester.runpytest_subprocess("--convo-record=new")
+    assert len(recordings(convos)) == 3
+    assert server.count == 6 + 2 + 2
+
+
+def test_all_asks_everything_again_and_rewrites(convos, server):
+    write(convos, "a")
+    convos.pytester.runpytest_subprocess("--convo-record=new")
+    before = answers(convos)
+    convos.pytester.runpytest_subprocess("--convo-record=all")
+    assert server.count == 12
+    assert len(answers(convos)) == 6
+    assert not set(answers(convos)) & set(before)
+
+
+@pytest.mark.parametrize(("value", "mode"), [("true", "none (CI)"), ("1", "none (CI)"), ("", "auto"), ("false", "auto")])
+def test_in_ci_nothing_is_asked(convos, server, monkeypatch, value, mode):
+    write(convos, "a")
+    monkeypatch.setenv("CI", value)
+    result = convos.pytester.runpytest_subprocess()
+    result.stdout.fnmatch_lines([f"convo: * · record {mode}"])
+    assert server.count == (0 if mode != "auto" else 6)
+    assert result.ret == (1 if mode != "auto" else 0)
+
+
+@pytest.mark.parametrize("how", ["command line", "environment", "ini"])
+def test_the_mode_of_ci_can_be_set_otherwise(convos, server, monkeypatch, how):
+    write(convos, "a")
+    monkeypatch.setenv("CI", "true")
+    if how == "environment":
+        monkeypatch.setenv("PYTEST_CONVO_RECORD", "auto")
+    if how == "ini":
+        convos.pytester.makeini("[pytest]\nconvo_record = auto\n")
+    result = convos.pytester.runpytest_subprocess(*(["--convo-record=auto"] if how == "command line" else []))
+    assert result.ret == 0, result.stdout.str()
+    assert server.count == 6
+
+
+def test_an_edited_prompt_is_shown_with_its_difference(convos, server):
+    write(convos, "a")
+    convos.write({"a/prompt.md": "You are kind.\nBe brief.\n"})
+    convos.pytester.runpytest_subprocess("--convo-record=new")
+    convos.write({"a/prompt.md": "You are rude.\nBe brief.\n"})
+    result = convos.pytester.runpytest_subprocess("--convo-record=none")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "*run-1 to run-3 measured nothing (error):",
+            "*a/__recordings__: request 1 of this run fits no recording: the system prompt changed",
+            "*-You are kind.",
+            "*+You are rude.",
+            "*--convo-record=new*",
+        ]
+    )
+    assert str(convos.path) not in result.stdout.str().split("measured nothing", 1)[1].split("kept in")[0]
+
+
+def test_no_credentials_and_no_recording_is_an_error_that_says_both(convos, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    convos.write({"a/convo.toml": '[bot]\nmodel = "test"\n', "a/0000_user.md": "Hello?"})
+    result = convos.pytester.runpytest_subprocess()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*needs a key, and OPENAI_API_KEY is not set*", "*nothing is recorded*"])
+
+
+TOOL = """
+def pytest_convo_tools(path, run):
+    def price(tea: str) -> str:
+        "The price of a tea."
+        print("the tool runs")
+        return {answer!r}
+    return [price]
+"""
+
+
+@pytest.fixture
+def shop(convos):
+    """A conversation with a tool, recorded."""
+    replies = [
+        ScriptedReply(when="cost", calls=[{"name": "price", "arguments": {"tea": "green"}}]),
+        ScriptedReply(when=r"(\d+) euros", text=r"It costs \1 euros."),
+    ]
+    with ScriptedServer(replies) as server:
+        convos.write(
+            {
+                "shop/convo.toml": f'[bot]\nmodel = "test"\nbase_url = "{server.url}"\n[expect]\ncontains = "5 euros"\n',
+                "shop/0000_user.md": "What does it cost?",
+                "shop/conftest.py": TOOL.format(answer="5 euros"),
+            }
+        )
+        assert convos.pytester.runpytest_subprocess("--convo-record=new").ret == 0
+    return convos
+
+
+def test_a_tool_that_answers_otherwise_is_told(shop):
+    assert shop.pytester.runpytest_subprocess("--convo-record=none").ret == 0
+    shop.write({"shop/conftest.py": TOOL.format(answer="7 euros")})
+    result = shop.pytester.runpytest_subprocess("--convo-record=none")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["*price*", "*-5 euros*", "*+7 euros*", "shop/convo.toml::run-1: tool price(*) answers «7 euros», *"]
+    )
+
+
+def test_recorded_results_of_tools_can_be_replayed(shop):
+    shop.write({"shop/conftest.py": TOOL.format(answer="7 euros")})
+    result = shop.pytester.runpytest_subprocess("--convo-record=none", "--convo-set", "record.tools=replay", "-s")
+    assert result.ret == 0, result.stdout.str()
+    assert "the tool runs" not in result.stdout.str()
+
+
+TEST = """
+import pytest
+
+@pytest.mark.convo(runs=2)
+@pytest.mark.parametrize("tea", ["green", "black"])
+def test_tea(bot, tea):
+    assert bot.ask(f"Is {tea} tea good?").text.startswith("Answer")
+
+class TestThings:
+    def test_single(self, bot):
+        bot.ask("Once")
+        bot.conversation("../a")
+
+def test_none(): pass
+"""
+
+
+@WAYS
+def test_what_a_test_asks_is_recorded_beside_it(convos, server, args):
+    write(convos, "a")
+    convos.write({"b/test_ask.py": TEST})
+    assert convos.pytester.runpytest_subprocess("--convo-record=new", *args).ret == 0
+    asked = server.count
+    assert recordings(convos)[3:] == [
+        "b/__recordings__/test_ask/TestThings/test_single/run-1.yaml",
+        "b/__recordings__/test_ask/test_tea/black/run-1.yaml",
+        "b/__recordings__/test_ask/test_tea/black/run-2.yaml",
+        "b/__recordings__/test_ask/test_tea/green/run-1.yaml",
+        "b/__recordings__/test_ask/test_tea/green/run-2.yaml",
+    ]
+    server.stop()
+    result = convos.pytester.runpytest_subprocess("--convo-record=none", *args)
+    assert result.ret == 0, result.stdout.str()
+    assert server.count == asked
+
+
+def test_what_went_wrong_is_not_recorded(convos):
+    replies = [ScriptedReply(when="first", text="Yes."), ScriptedReply(when="second", error=500)]
+    with ScriptedServer(replies) as server:
+        convos.write(
+            {
+                "a/convo.toml": f'[bot]\nmodel = "test"\nbase_url = "{server.url}"\nretries = 0\n',
+                "a/0000_user.md": "The first",
+                "a/0002_user.md": "The second",
+                "test_b.py": "def test_b(bot):\n    bot.ask('The first')\n    bot.ask('The second')\n",
+                "convo.toml": f'[bot]\nmodel = "test"\nbase_url = "{server.url}"\nretries = 0\n',
+            }
+        )
+        assert convos.pytester.runpytest_subprocess("--convo-record=new").ret == 1
+    assert recordings(convos) == []
+
+
+def test_what_the_bot_failed_at_is_replayed_as_such(convos):
+    reply = ScriptedReply(error=400, code="context_length_exceeded", text="too long")
+    with ScriptedServer([reply]) as server:
+        convos.write(
+            {
+                "a/convo.toml": f'[bot]\nmodel = "test"\nbase_url = "{server.url}"\n',
+                "a/0000_user.md": "Hello?",
+            }
+        )
+        assert convos.pytester.runpytest_subprocess("--convo-record=new").parseoutcomes() == {"failed": 1}
+    result = convos.pytester.runpytest_subprocess("--convo-record=none")
+    assert result.parseoutcomes() == {"failed": 1}
+    result.stdout.fnmatch_lines(["*too long*"])
+
+
+@WAYS
+def test_recordings_that_nothing_uses_are_listed_and_removed_when_all_is_recorded(convos, server, args):
+    write(convos, "a", "b")
+    convos.pytester.runpytest_subprocess("--convo-record=new", *args)
+    convos.write({"a/convo.toml": "runs = 2\n", "b/0000_user.md": "Another question"})
+    result = convos.pytester.runpytest_subprocess(*args)
+    result.stdout.fnmatch_lines(["1 recording that nothing uses (--convo-record=all removes them):", "  a/__rec*/run-3.yaml"])
+    assert "a/__recordings__/run-3.yaml" in recordings(convos)
+    parts = len(list(convos.path.rglob("parts/*.md")))
+    result = convos.pytester.runpytest_subprocess("--convo-record=all", *args)
+    result.stdout.fnmatch_lines(["removed 1 recording that nothing uses:"])
+    assert "a/__recordings__/run-3.yaml" not in recordings(convos)
+    assert len(list(convos.path.rglob("parts/*.md"))) <= parts
+    server.stop()
+    assert convos.pytester.runpytest_subprocess("--convo-record=none", *args).ret == 0
+
+
+@pytest.mark.parametrize("args", [["-k", "a"], ["a/0000_user.md::run-1"], ["--convo-runs=2"], ["a"]])
+def test_a_part_of_the_suite_says_nothing_of_the_rest(convos, server, args):
+    write(convos, "a", "b")
+    convos.pytester.runpytest_subprocess("--convo-record=new")
+    result = convos.pytester.runpytest_subprocess("--convo-record=all", *args)
+    assert result.ret == 0
+    assert "nothing uses" not in result.stdout.str()
+    assert len(recordings(convos)) == 6
+
+
+def test_recording_runs_all_and_says_what_the_header_says(convos, server):
+    write(convos, "a")
+    result = convos.pytester.runpytest_subprocess("--convo-record=new", "--convo-runs=5", "--convo-agreement=0.4")
+    result.stdout.fnmatch_lines(["convo: 1 group, 5 runs · * · record new", "convo: 10 calls needed"])
+    assert result.parseoutcomes() == {"passed": 1}
+
+
+def test_a_replay_imports_no_client(convos, server):
+    write(convos, "a")
+    convos.pytester.runpytest_subprocess("--convo-record=new")
+    server.stop()
+    convos.write(
+        {
+            "conftest.py": "import sys\n"
+            "def pytest_unconfigure():\n"
+            "    heavy = {'openai', 'httpx', 'httpx2', 'aiohttp', 'genai_prices', 'jinja2'} & set(sys.modules)\n"
+            "    print(f'heavy: {sorted(heavy)}')\n"
+        }
+    )
+    result = convos.pytester.runpytest_subprocess("--convo-record=none", "-p", "no:anyio")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["heavy: [[]]"])
+
+
+def test_a_broken_recording_is_told_with_its_file(convos, server):
+    write(convos, "a")
+    convos.pytester.runpytest_subprocess("--convo-record=new")
+    (convos.path / "a/__recordings__/run-2.yaml").write_text("version: 9\nexchanges: []\n")
+    result = convos.pytester.runpytest_subprocess("--convo-record=none")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*a/__recordings__/run-2.yaml*version*9*"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_replay_is_called_no_new_sample(convos, server):
+    write(convos, "a")
+    convos.write({"a/convo.toml": '[expect]\nexcludes = "Answer"\n'})
+    convos.pytester.runpytest_subprocess("--convo-record=new")
+    result = convos.pytester.runpytest_subprocess("--convo-record=none")
+    result.stdout.fnmatch_lines(["*replayed from recordings, which is no new sample: *"])
