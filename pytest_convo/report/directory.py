@@ -61,7 +61,7 @@ def keep(state: State, item: pytest.Item, report: pytest.TestReport) -> None:
         return
     if _KEEPER not in state.config.stash:
         state.config.stash[_KEEPER] = Keeper(state.config)
-    files = partial(_files, measurement, dict(told), item.stash[REDACTOR].now(), item.stash[TELLER])
+    files = partial(_files, measurement, dict(told), item.stash[REDACTOR], item.stash[TELLER])
     if (directory := state.config.stash[_KEEPER].put(item.nodeid, files)) is not None:
         told["directory"] = directory
 

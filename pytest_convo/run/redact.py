@@ -28,8 +28,9 @@ Text = Callable[[str], str]
 
 
 def shown(report: pytest.TestReport) -> list[str]:
-    """The texts of a report: what is cut short in one place often stands whole in another."""
-    return [report.longreprtext, *(content for _, content in report.sections)]
+    """The texts that a report shows."""
+    longrepr = [report.longreprtext] if report.longrepr is not None else []
+    return [*longrepr, *(content for _, content in report.sections)]
 
 
 def redact(report: pytest.TestReport, redactor: Redactor) -> None:

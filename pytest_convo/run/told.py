@@ -59,12 +59,12 @@ def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], re
 
     What is secret is taken out of the report before; where that fails, the report is withheld and the run an error.
     """
-    if (redactor := item.stash.get(REDACTOR, None)) is None:
+    if REDACTOR not in item.stash:
         return
     error = call.excinfo.value if call.excinfo is not None else None
     measurement = item.stash.get(MEASURED, None)
     try:
-        redactor = item.stash[TELLER] = redactor.now().after(_said(item, report, measurement))
+        redactor = item.stash[TELLER] = _teller(item, report, measurement)
         redact(report, redactor)
         told = _told(item, report, error, redactor)
     except RedactionError as failure:
@@ -83,12 +83,18 @@ def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], re
     report.convo = told  # type: ignore[attr-defined]
 
 
-def _said(item: pytest.Item, report: pytest.TestReport, measurement: Measurement | None) -> list[Any]:
-    """What a report may show parts of: what was said in the run, what it shows itself, what its checks expected."""
+def _teller(item: pytest.Item, report: pytest.TestReport, measurement: Measurement | None) -> Redactor:
+    """The redactor for a report: where texts are shown it knows all of which they may show a part, and cut short.
+
+    That is what was said in the run, what checks expected, and what stands whole elsewhere in the report.
+    """
+    redactor = item.stash[REDACTOR] = item.stash[REDACTOR].now()
     events = measurement.events if measurement is not None else []
+    texts = shown(report)
+    if not texts and not any(event.get("reason") for event in events):
+        return redactor
     spec = item.stash[RUN].spec if RUN in item.stash else None
-    gives_reasons = report.failed or any(event.get("reason") for event in events)
-    return [events, shown(report), spec.settings.expect.model_dump() if spec is not None and gives_reasons else None]
+    return redactor.after([events, texts, spec.settings.expect.model_dump() if spec is not None else None])
 
 
 def _told(
@@ -110,7 +116,8 @@ def _told(
     told["outcome"] = _outcome(report, error, judged=run.judged).value
     told["transient"] = isinstance(error, HarnessError) and error.transient
     if (measurement := item.stash.get(MEASURED, None)) is not None:
-        told |= {name: redactor.deep(value) for name, value in _measured(measurement).items()}
+        measured = _measured(measurement)
+        told |= zip(measured, redactor.deep([*measured.values()]), strict=True)
         told["transcript"] = item.nodeid if run.spec is None else run.spec.key(run.number)
     if report.failed:
         told["reason"] = plain(report.longreprtext)

@@ -93,3 +93,19 @@ def test_long_lists_are_cut():
     assert lines[0] == "not in the baseline yet:"
     assert lines[-1] == "  and 20 more"
     assert len(lines) == 12
+
+
+@pytest.mark.parametrize(
+    ("now", "said", "nothing_new"),
+    [
+        ({"a": "yy", "b": "yy"}, {"sample": "then"}, True),
+        ({"a": "yy", "b": "yy", "c": "y"}, {"sample": "then"}, True),
+        ({"a": "yy", "b": "yy"}, {"sample": "now"}, False),
+        ({"a": "yy", "b": "yyy"}, {"sample": "then"}, False),
+        ({"a": "yy", "b": "yy"}, {"sample": "then", "models": ["m-2"]}, False),
+        ({"c": "yy"}, {}, False),
+    ],
+)
+def test_replays_of_the_baselines_own_recordings_are_nothing_new(now, said, nothing_new):
+    then = baseline({"a": "yy", "b": "yy"}, sample="then")
+    assert compare(then, results(now, **said).groups.values(), ALL).is_nothing_new is nothing_new

@@ -9,15 +9,11 @@ from hypothesis import strategies as st
 from pytest_convo.baseline.file import Baseline, Entry, read, write
 from pytest_convo.errors import FormatError
 
-ENTRY = Entry(
-    passes=(10, 9), runs=(10, 10), models=("m-1",), messages="ab", checks={"contains": "cd"}, samples=("ef",)
-)
+ENTRY = Entry(passes=(10, 9), runs=(10, 10), models=("m-1",), messages="ab", checks={"contains": "cd"}, samples=("ef",))
 
 counts = st.integers(0, 50)
 entries = st.builds(
-    lambda passes, fails, **rest: Entry(
-        passes=passes, runs=(passes[0] + fails[0], passes[1] + fails[1]), **rest
-    ),
+    lambda passes, fails, **rest: Entry(passes=passes, runs=(passes[0] + fails[0], passes[1] + fails[1]), **rest),
     passes=st.tuples(counts, counts),
     fails=st.tuples(counts, counts),
     errors=counts,

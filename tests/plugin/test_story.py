@@ -1,10 +1,10 @@
-"""A prompt's way through CI: recorded, green offline, edited for the worse, caught, edited without harm, green again."""
+"""A prompt on its way through CI: recorded and green, worse and caught, edited without harm and green again."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,7 +13,9 @@ from pytest_convo.testing import ScriptedServer
 
 LOCAL = {"noxdist": [], "n2": ["-p", "xdist.plugin", "-n2"]}
 
-GOOD = "You answer the customers of a tea shop.\nUnopened tea can be returned within 30 days.\nTea is sent for 4.90 €.\n"
+GOOD = (
+    "You answer the customers of a tea shop.\nUnopened tea can be returned within 30 days.\nTea is sent for 4.90 €.\n"
+)
 WORSE = GOOD.replace("Unopened tea can be returned within 30 days.", "Promise nothing.")
 HARMLESS = GOOD.replace("tea shop", "small tea shop")
 HALF_WORSE = GOOD.replace("Tea is sent for 4.90 €.", "Be brief.")
@@ -43,9 +45,7 @@ def server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture(params=LOCAL)
 def story(convos, server, monkeypatch, request) -> Story:
-    settings = {
-        f"{name}/convo.toml": f'[expect]\ncontains = "{wanted}"\n' for name, (_, wanted, _) in CASES.items()
-    }
+    settings = {f"{name}/convo.toml": f'[expect]\ncontains = "{wanted}"\n' for name, (_, wanted, _) in CASES.items()}
     convos.write({f"{name}/0000_user.md": question for name, (question, _, _) in CASES.items()})
     convos.write({**settings, "convo.toml": 'runs = 5\n[bot]\nmodel = "tea-1"\n'})
     convos.pytester.plugins.clear()
@@ -138,7 +138,10 @@ def test_a_live_gate_confirms_a_broken_case_by_fresh_runs(recorded: Story):
     result = recorded.at_home("--convo-baseline=convo-baseline.json")
     assert result.ret == 1, result.stdout.str()
     assert recorded.server.count == 15 + 15 + 10
-    result.stdout.fnmatch_lines(["*REGRESSED:*", "*confirmed by fresh runs:", "*postage/convo.toml: *0 of 10 run again*"])
+    result.stdout.fnmatch_lines(["convo: 15 calls needed", "25 calls · *"])
+    result.stdout.fnmatch_lines(
+        ["*REGRESSED:*", "*confirmed by fresh runs:", "*postage/convo.toml: *0 of 10 run again*"]
+    )
     (confirmed,) = recorded.report()["gate"]["confirmed"]
     assert (confirmed["id"], confirmed["passes_fresh"], confirmed["runs_fresh"]) == ("postage/convo.toml", 0, 10)
 
@@ -157,7 +160,9 @@ def test_a_harmless_edit_that_is_recorded_is_green(recorded: Story):
 def test_the_baselines_own_recordings_are_no_evidence_and_no_failure(recorded: Story):
     result = recorded.in_ci("--convo-baseline=convo-baseline.json")
     assert (result.ret, result.parseoutcomes()) == (0, {"passed": 3, "skipped": 1}), result.stdout.str()
-    result.stdout.fnmatch_lines(["gate: nothing new to compare: *", "*own recordings, and so no evidence:", "*postage*: 5 runs"])
+    result.stdout.fnmatch_lines(
+        ["gate: nothing new to compare: *", "*own recordings, and so no evidence:", "*postage*: 5 runs"]
+    )
 
 
 def test_what_ci_writes_tells_programs_and_people_the_same(recorded: Story, convos, monkeypatch):

@@ -26,7 +26,7 @@ def why(project, make):
         with pytest.raises(NoRecording) as raised:
             make.ask(model, request)
         error = raised.value
-        assert (error.path, error.hint) == (project.path(run), HINT)
+        assert (error.path, error.hint) == (project.path(run).parent, HINT)
         assert len(str(error).split("\n")) <= 12
         return error.what.removeprefix(f"request {len(asked) + 1} of this run fits no recording: ")
 

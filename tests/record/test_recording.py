@@ -273,7 +273,7 @@ def test_no_recording_is_an_error_that_travels_and_is_not_tried_again(project, m
         make.ask(project.begin("none").around(never), make.request())
     error = pickle.loads(pickle.dumps(raised.value))
     assert (str(error), error.transient) == (str(raised.value), False)
-    assert error.path == project.path()
+    assert error.path == project.path().parent
 
 
 def test_a_broken_file_is_an_error_unless_everything_is_asked_anew(project, make):
@@ -390,7 +390,7 @@ def test_a_tool_that_answers_otherwise_is_told(project, make):
     with pytest.raises(NoRecording) as raised:
         turn(recording, "on its way\nto me")
     assert str(raised.value).split("\n")[:4] == [
-        f"{project.path()}: request 2 of this run fits no recording: "
+        f"{project.path().parent}: request 2 of this run fits no recording: "
         'the tool look answers {"order": "A17"} otherwise',
         "    @@ line 2",
         "    -to you",
