@@ -72,7 +72,7 @@ class Gating:
         longrepr: Any = None if outcome == "passed" else Text(text, self.headline)
         if outcome == "skipped":
             longrepr = (self.nodeid.partition("::")[0], 1, self.headline)
-        verdicts.emit(self.nodeid, when, outcome, longrepr, properties=list(self._properties()))
+        verdicts.emit(self.nodeid, when, outcome, longrepr, properties=list(self._properties()), counted=True)
 
     def _judge(self, comparison: Comparison, session: pytest.Session, books: Ledger | None) -> Gate:
         confirmable = self.options.record != "none"

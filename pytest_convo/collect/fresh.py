@@ -23,8 +23,10 @@ def run_fresh(session: pytest.Session, groups: Sequence[str], runs: int, books: 
     state = State(config, fresh=runs)
     if books is not None:
         state.runs.meter = Meter(books, state.runs.meter.caps)
-    with replaced(config, state), _unfiltered(config), _counted(session):
+    with replaced(config, state), _unfiltered(config), _after(session):
+        collected = session.testscollected
         items = session.perform_collect([f"{config.rootpath}/{group}" for group in groups])
+        session.testscollected = collected + len(items)  # for pytest's percentages
         try:
             state.runs.begin(session)
             for item, nextitem in zip(items, [*items[1:], None], strict=True):
@@ -46,11 +48,10 @@ def _unfiltered(config: pytest.Config) -> Iterator[None]:
 
 
 @contextmanager
-def _counted(session: pytest.Session) -> Iterator[None]:
-    """Have pytest count these items beside those that it collected first."""
-    items, collected = session.items, session.testscollected
+def _after(session: pytest.Session) -> Iterator[None]:
+    """Have the session know these items beside those that it collected first."""
+    items = session.items
     try:
         yield
     finally:
         session.items = [*items, *session.items]
-        session.testscollected = collected + session.testscollected

@@ -59,6 +59,7 @@ class Reporter:
             session = self.config.pluginmanager.get_plugin("session")
             assert isinstance(session, pytest.Session)
             leaves = {} if self.gating is None else {"leaves": self.gating.leaves}
+            session.testscollected += self.gating is not None  # the gate itself
             self._verdicts = Verdicts(self.config, session, self.options.inconclusive, **leaves)
         return self._verdicts
 

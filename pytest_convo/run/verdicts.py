@@ -116,12 +116,16 @@ class Verdicts:
         sections: list[tuple[str, str]] | None = None,
         last: pytest.TestReport | None = None,
         status: str | None = None,
+        counted: bool = False,
     ) -> None:
-        """Report something that pytest did not run, as it reports a test; `status` is a word of ours for it."""
+        """Report something that pytest did not run, as it reports a test; `status` is a word of ours for it.
+
+        It is progress of its own, 100 % at the end and not more: unless `counted`, one more test is collected.
+        """
         location = _location(nodeid)
         common: dict[str, Any] = {"nodeid": nodeid, "location": location, "keywords": {nodeid: 1}}
         hook = self.config.hook
-        self.session.testscollected += 1  # a verdict is progress of its own: 100 % at the end, not more
+        self.session.testscollected += not counted
         hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
         report = pytest.TestReport(
             when=when, outcome=outcome, longrepr=longrepr, duration=seconds, sections=sections or [], **common

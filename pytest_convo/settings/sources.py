@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SettingsError
-from .layer import Layer, merge
+from .layer import Layer
 from .locate import Keys
 from .show import dotted
 
@@ -36,7 +36,7 @@ def environment_layer(environ: Mapping[str, str], base: Path | None = None) -> L
             if dotted(keys) in names:
                 msg = f"{variable} and {names[dotted(keys)]} set the same, {dotted(keys)}"
                 raise SettingsError(msg, hint="unset one of them")
-            values = merge(values, _nested(keys, _value(environ[variable])))
+            _put(values, keys, _value(environ[variable]))
             names[dotted(keys)] = variable
     return Layer(values, names, base or Path.cwd())
 
@@ -56,7 +56,7 @@ def assignments_layer(
         if not keys:
             msg = f"{origin}: KEY=VALUE is needed, not {dotted((key.strip(),)) or 'nothing'}"
             raise SettingsError(msg, hint="for instance bot.temperature=0")
-        values = merge(values, _nested(keys, _value(text)))
+        _put(values, keys, _value(text))
     return Layer(values, origin, base or Path.cwd())
 
 
@@ -90,7 +90,11 @@ def _value(text: str) -> Any:
     return text if found or isinstance(value, date | datetime | time) else value
 
 
-def _nested(keys: Keys, value: Any) -> dict[str, Any]:
-    for key in reversed(keys):
-        value = {key: value}
-    return value  # type: ignore[no-any-return]
+def _put(values: dict[Any, Any], keys: Keys, value: Any) -> None:
+    """Set one key; what was set of the same table before stays, also of one that no two files may share."""
+    *tables, last = keys
+    for table in tables:
+        if not isinstance(values.get(table), dict):
+            values[table] = {}
+        values = values[table]
+    values[last] = value

@@ -99,3 +99,10 @@ def test_relative_paths_start_at_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert assignments_layer([]).base == environment_layer({}).base == tmp_path
     assert assignments_layer([], base=Path("/x")).base == Path("/x")
+
+
+def test_several_assignments_may_fill_one_table():
+    layer = assignments_layer(["bot.price.input=1", "bot.price.output=2", "bot.price.input=3"])
+    assert layer.values == {"bot": {"price": {"input": 3, "output": 2}}}
+    layer = environment_layer({"PYTEST_CONVO_BOT__PRICE__INPUT": "1", "PYTEST_CONVO_BOT__PRICE__OUTPUT": "2"})
+    assert layer.values == {"bot": {"price": {"input": 1, "output": 2}}}
