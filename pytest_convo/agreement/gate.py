@@ -12,7 +12,16 @@ from .drop import common_drop, largest_drop
 from .excerpt import one_line
 from .power import Stratum, smallest_drop
 from .regression import Arm, Pair, stratified_p
-from .suspects import CASES_ALPHA, CONFIRMATION_RUNS, Case, Suspect, could_be_confirmed, suspects_of, suspicious
+from .suspects import (
+    CASES_ALPHA,
+    CONFIRMATION_RUNS,
+    Case,
+    Suspect,
+    could_be_confirmed,
+    independent,
+    suspects_of,
+    suspicious,
+)
 
 __all__ = [
     "CONFIRMATION_RUNS",
@@ -55,6 +64,7 @@ class Gate:
     result: GateResult
     p: float
     cases: int
+    same_answers: int
     before: Arm
     now: Arm
     confirmed: tuple[Suspect, ...]
@@ -72,6 +82,7 @@ class Gate:
             "reason": self.reason,
             "p": self.p,
             "cases": self.cases,
+            "same_answers": self.same_answers,
             **_counts("before", self.before),
             **_counts("now", self.now),
             "drop": self.drop,
@@ -86,7 +97,8 @@ class Gate:
 def judge(cases: Sequence[Case], *, confirmable: bool, non_inferior: float | None = None) -> Gate:
     """Hold what the cases do now against their baseline; α is 0.05 in all, half of it for each way to regress.
 
-    The suite regresses by `stratified_p` of all runs but the fresh ones; a single case where it is suspicious and its
+    The suite regresses by `stratified_p` of all runs but the fresh ones, of cases that judge the same answers but one
+    (`independent`); a single case where it is suspicious and its
     fresh runs confirm that. Where nothing is `confirmable`, as no run can be made, the suite alone is judged.
 
     What has not regressed is inconclusive where no outcome would have been a regression, and where fresh runs are
@@ -97,12 +109,14 @@ def judge(cases: Sequence[Case], *, confirmable: bool, non_inferior: float | Non
         msg = f"the drop to be excluded is a difference of pass rates, above 0 and below 1, not {non_inferior:g}"
         raise ValueError(msg)
     cases = [case if confirmable else replace(case, confirmation=None) for case in cases if case.is_comparable]
-    pairs = [(case.before, case.now) for case in cases]
+    alone = independent(cases)
+    pairs = [(case.before, case.now) for case in alone]
     suspects = suspects_of(cases)
     found = Gate(
         result=GateResult.NOT_SHOWN,
         p=stratified_p(pairs),
         cases=len(cases),
+        same_answers=len(cases) - len(alone),
         before=sum((before for before, _ in pairs), Arm()),
         now=sum((now for _, now in pairs), Arm()),
         confirmed=tuple(suspect for suspect in suspects if suspect.is_confirmed),
@@ -200,6 +214,9 @@ def _suspect(suspect: Suspect) -> str:
 
 def _limits(gate: Gate) -> Iterator[str]:
     """What the comparison leaves possible, and what it could have seen: never to be read as "the same"."""
+    if gate.same_answers:
+        verb = "judges" if gate.same_answers == 1 else "judge"
+        yield f"{_count(gate.same_answers, 'case')} {verb} the same answers as another: these count once"
     if gate.largest_drop is not None and gate.result is not GateResult.REGRESSED:
         asked = "" if gate.non_inferior is None else f"; below {100 * gate.non_inferior:g} is asked for"
         yield f"the mean drop is {100 * max(0.0, gate.largest_drop):.1f} points at most (one-sided 95 % bound){asked}"

@@ -23,7 +23,8 @@ T = TypeVar("T")
 class Case:
     """One case: the two parts of its baseline (see `halves`), what it does `now`, and its fresh runs if there are any.
 
-    Runs that ended in an error are in no arm.
+    Runs that ended in an error are in no arm. `answers` names what was judged: several cases, as a conversation and the
+    tests beside it, may judge the same answers, and are then no independent evidence; empty, it is the case's own.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Case:
     rest: Arm
     now: Arm
     confirmation: Arm | None = None
+    answers: str = ""
 
     @property
     def before(self) -> Arm:
@@ -55,6 +57,18 @@ class Suspect:
     @property
     def is_confirmed(self) -> bool:
         return self.p is not None and self.p <= CASES_ALPHA
+
+
+def independent(cases: Sequence[Case]) -> list[Case]:
+    """One case for all that judge the same answers: the one that passed least often before, and of equal ones by id.
+
+    It is chosen by its baseline alone. A low baseline is in part bad luck, so the choice hides a drop sooner than it
+    makes one up.
+    """
+    chosen: dict[str, Case] = {}
+    for case in sorted(cases, key=lambda case: (case.before.passes / case.before.runs, case.id)):
+        chosen.setdefault(case.answers or case.id, case)
+    return [case for case in cases if chosen[case.answers or case.id] is case]
 
 
 def halves(runs: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:

@@ -53,7 +53,7 @@ def compare(baseline: Baseline, groups: Iterable[GroupResult], selected: Callabl
             found["unlike"].append((id_, why))
             continue
         fresh, same, errors = _sorted(entry, group)
-        cases.append(Case(id_, _arm(entry, 0), _arm(entry, 1), fresh))
+        cases.append(Case(id_, _arm(entry, 0), _arm(entry, 1), fresh, answers=_answers(group)))
         counts["same"] += [(id_, same)] if same else []
         counts["errors"] += [(id_, errors)] if errors else []
     gone = tuple(id_ for id_ in baseline.cases if id_ not in known and selected(id_))
@@ -133,6 +133,12 @@ def _identity(group: GroupResult) -> Told:
 def _checks(group: GroupResult) -> Told:
     checks: Told = _identity(group)["checks"]
     return checks
+
+
+def _answers(group: GroupResult) -> str:
+    """The conversation whose transcripts the group judges, without their run's number; its own id where it asks."""
+    keys = (told["transcript"] for told in group.runs.values() if "transcript" in told)
+    return next(keys, group.id).rpartition("\n")[0] or group.id
 
 
 def _models(group: GroupResult) -> tuple[str, ...]:

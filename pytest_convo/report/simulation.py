@@ -45,7 +45,8 @@ def lines(groups: list[Group], options: Options, rootdir: Path) -> Iterator[str]
     if told:
         yield f"pass rates and runs of {count(told, 'case')} from the baseline"
     if told < len(planned):
-        yield f"assumed of {count(len(planned) - told, 'case')}: {BASELINE_RUNS} runs in the baseline, pass rate {RATE:g}"
+        rest = count(len(planned) - told, "case")
+        yield f"assumed of {rest}: {BASELINE_RUNS} runs in the baseline, pass rate {RATE:g}"
     yield describe(rates)
 
 

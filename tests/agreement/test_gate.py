@@ -290,3 +290,11 @@ def test_an_id_cannot_steer_the_terminal():
     text = describe(judge([*STEADY, replace(BROKEN, id="a\x1b[2J\nb")], confirmable=True))
     assert "\x1b" not in text
     assert r"a\x1b[2J b: 20 of 20" in text
+
+
+def test_the_same_answers_count_once_for_the_suite():
+    tests = [Case(f"t{number}", Arm(5, 5), Arm(5, 5), Arm(3, 5), answers="conversation") for number in range(6)]
+    alone, together = judge(tests[:1], confirmable=False), judge(tests, confirmable=False)
+    assert together.p == alone.p
+    assert (together.cases, together.same_answers) == (6, 5)
+    assert "5 cases judge the same answers as another: these count once" in describe(together)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
 from pytest_convo.agreement.regression import Arm, fisher_p
-from pytest_convo.agreement.suspects import Case, could_be_confirmed, halves, holm, suspects_of, suspicious
+from pytest_convo.agreement.suspects import Case, could_be_confirmed, halves, holm, independent, suspects_of, suspicious
 
 GOOD = Case("good", Arm(9, 10), Arm(10, 10), Arm(5, 5))
 BAD = Case("bad", Arm(10, 10), Arm(9, 10), Arm(1, 5), Arm(0, 10))
@@ -125,3 +125,16 @@ def test_many_suspects_ask_for_more_evidence_each():
 def test_whether_a_case_could_be_confirmed_at_all(rest, fresh, among, enough):
     case = Case("case", Arm(3, 3), Arm(rest, rest), Arm(0, 5))
     assert could_be_confirmed(case, among, fresh) is enough
+
+
+def test_cases_that_judge_the_same_answers_are_one():
+    often, seldom, tie, other = (
+        Case("a", Arm(5, 5), Arm(5, 5), Arm(5, 5), answers="x"),
+        Case("c", Arm(5, 5), Arm(4, 5), Arm(0, 5), answers="x"),
+        Case("b", Arm(4, 5), Arm(5, 5), Arm(5, 5), answers="x"),
+        Case("y", Arm(5, 5), Arm(5, 5), Arm(5, 5)),
+    )
+    assert independent([seldom, often]) == [seldom]
+    assert independent([often, seldom, tie]) == [tie]
+    assert independent([often, other]) == [often, other]
+    assert independent([]) == []

@@ -261,7 +261,9 @@ def test_the_rates_of_the_suite(convos, suite):
     suite(**{f"c{number}": "yyyyyyyyyy" for number in range(5)})
     result = pytest_says(convos, "--convo-simulate")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["assumed of 5 cases: *", "*nothing has changed *%*", "*one case breaks*%*", "*all fall*%*"])
+    result.stdout.fnmatch_lines(
+        ["assumed of 5 cases: *", "*nothing has changed *%*", "*one case breaks*%*", "*all fall*%*"]
+    )
     assert not (convos.path / ".convo").exists()
     pytest_says(convos, "--convo-update-baseline")
     again = pytest_says(convos, "--convo-simulate")

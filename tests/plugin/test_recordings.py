@@ -70,7 +70,9 @@ def test_all_asks_everything_again_and_rewrites(convos, server):
     assert not set(answers(convos)) & set(before)
 
 
-@pytest.mark.parametrize(("value", "mode"), [("true", "none (CI)"), ("1", "none (CI)"), ("", "auto"), ("false", "auto")])
+@pytest.mark.parametrize(
+    ("value", "mode"), [("true", "none (CI)"), ("1", "none (CI)"), ("", "auto"), ("false", "auto")]
+)
 def test_in_ci_nothing_is_asked(convos, server, monkeypatch, value, mode):
     write(convos, "a")
     monkeypatch.setenv("CI", value)
@@ -141,7 +143,7 @@ def shop(convos):
     with ScriptedServer(replies) as server:
         convos.write(
             {
-                "shop/convo.toml": f'[bot]\nmodel = "test"\nbase_url = "{server.url}"\n[expect]\ncontains = "5 euros"\n',
+                "shop/convo.toml": f'[expect]\ncontains = "5 euros"\n[bot]\nmodel = "test"\nbase_url = "{server.url}"',
                 "shop/0000_user.md": "What does it cost?",
                 "shop/conftest.py": TOOL.format(answer="5 euros"),
             }
@@ -240,7 +242,9 @@ def test_recordings_that_nothing_uses_are_listed_and_removed_when_all_is_recorde
     convos.pytester.runpytest_subprocess("--convo-record=new", *args)
     convos.write({"a/convo.toml": "runs = 2\n", "b/0000_user.md": "Another question"})
     result = convos.pytester.runpytest_subprocess(*args)
-    result.stdout.fnmatch_lines(["1 recording that nothing uses (--convo-record=all removes them):", "  a/__rec*/run-3.yaml"])
+    result.stdout.fnmatch_lines(
+        ["1 recording that nothing uses (--convo-record=all removes them):", "  a/__rec*/run-3.yaml"]
+    )
     assert "a/__recordings__/run-3.yaml" in recordings(convos)
     parts = len(list(convos.path.rglob("parts/*.md")))
     result = convos.pytester.runpytest_subprocess("--convo-record=all", *args)

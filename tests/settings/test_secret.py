@@ -59,7 +59,9 @@ def test_a_credential_is_known_by_its_name_outside_of_variables_and_checks(name)
     assert list(leaks({"case": [{"vars": {name: "x"}}]})) == []
 
 
-@pytest.mark.parametrize("name", ["secrets", "api_key_env", "max_tokens", "prompt_cache_key", "stop", "max_completion_tokens"])
+@pytest.mark.parametrize(
+    "name", ["secrets", "api_key_env", "max_tokens", "prompt_cache_key", "stop", "max_completion_tokens"]
+)
 def test_a_setting_that_only_sounds_like_a_credential_is_none(name):
     assert list(leaks({"bot": {name: "x", "request": {name: "x"}}})) == []
 
