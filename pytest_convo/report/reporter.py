@@ -19,7 +19,7 @@ from ..agreement.outcome import Outcome
 from ..collect.recordings import SURVEY, Survey
 from ..collect.selection import is_seen
 from ..collect.state import existing as existing_state
-from ..run.ledger import Ledger
+from ..run.ledger import PREFIX, Ledger, sweep
 from ..run.results import Results
 from ..run.session import STOP
 from ..run.spending import Spending
@@ -167,7 +167,9 @@ class Reporter:
     def equip(self, node: Any) -> None:
         """Tell a worker where the ledger is; the first worker that needs it makes the directory."""
         if self._path is None:
-            self._path = Path(tempfile.gettempdir()) / f"pytest-convo-{uuid.uuid4().hex}"
+            temporary = Path(tempfile.gettempdir())
+            sweep(temporary)
+            self._path = temporary / f"{PREFIX}{uuid.uuid4().hex}"
         node.workerinput["convo_ledger"] = str(self._path)
         node.workerinput["convo_dist"] = self.config.getoption("dist")
         node.workerinput["convo_session"] = directory.session_name(self.config)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import shutil
 import sqlite3
 import threading
 import time
@@ -233,6 +234,22 @@ class Ledger:
     @staticmethod
     def _note_once(db: sqlite3.Connection, name: str) -> bool:
         return db.execute("INSERT OR IGNORE INTO notes (name, value) VALUES (?, '')", (name,)).rowcount == 1
+
+
+PREFIX = "pytest-convo-"
+"""How the name of a ledger's directory begins."""
+
+FORGOTTEN = 86_400.0
+"""Seconds without a word after which a ledger is nobody's any more."""
+
+
+def sweep(directory: Path) -> None:
+    """Remove the ledgers that sessions which were killed left in a directory: they hold whole transcripts."""
+    for left in directory.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):  # another user's, or another session is sweeping it away
+            changed = max(path.stat().st_mtime for path in (left, *left.iterdir()))
+            if time.time() - changed > FORGOTTEN:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def open_ledger(directory: str | None, holder: str) -> Ledger:

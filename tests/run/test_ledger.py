@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from pytest_convo.agreement.outcome import Outcome
 from pytest_convo.agreement.verdict import Tally
-from pytest_convo.run.ledger import Ledger, open_ledger
+from pytest_convo.run.ledger import FORGOTTEN, PREFIX, Ledger, open_ledger, sweep
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -186,3 +187,17 @@ def test_processes_may_write_at_once(tmp_path):
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     assert ledger.tally("a") == Tally(150, 0, 0)
     ledger.close()
+
+
+def test_what_a_killed_session_left_is_swept_away_and_nothing_else(tmp_path):
+    names = ("left", "written to", "begun")
+    for name in (*(PREFIX + name for name in names), "other"):
+        (tmp_path / name).mkdir()
+    long_ago = time.time() - FORGOTTEN - 1
+    for name in names[:2]:
+        Ledger(tmp_path / (PREFIX + name)).close()
+    for path in (*(tmp_path / f"{PREFIX}left").iterdir(), *tmp_path.iterdir()):
+        os.utime(path, (long_ago, long_ago))
+    os.utime(tmp_path / f"{PREFIX}begun")
+    sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", f"{PREFIX}begun", f"{PREFIX}written to"]
