@@ -14,6 +14,8 @@ from ..conversation.reply import Usage
 from .group import rule_of, tally_of
 from .spending import Spent
 
+FIGURES = ("calls", "replayed", "tokens", "usd")
+
 Told = Mapping[str, Any]
 """What a run's report tells of it: builtins only."""
 
@@ -109,6 +111,18 @@ def spent_by(runs: Iterable[Told]) -> Spent:
         unpriced=Counter(model for told in runs for model in told.get("unpriced", ())),
         uncounted=sum(told.get("uncounted", 0) for told in runs),
     )
+
+
+def figures(runs: Iterable[Told]) -> dict[str, Any]:
+    """What runs took, for programs: each of `FIGURES` that is known of any of them, summed."""
+    found: dict[str, Any] = {}
+    for told in runs:
+        tokens = told.get("tokens")
+        amounts = (told.get("requests"), told.get("replayed"), sum(tokens) if tokens else None, told.get("usd"))
+        for name, amount in zip(FIGURES, amounts, strict=True):
+            if amount is not None:
+                found[name] = round(found.get(name, 0) + amount, 9)
+    return found
 
 
 def _usage(runs: Iterable[Told], key: str) -> Usage:

@@ -14,6 +14,7 @@ from ..conversation.reply import total
 from ..errors import BotFailure, ConvoError, HarnessError, RedactionError
 from ..redaction import Redactor
 from .redact import REDACTOR, TELLER, WITHHELD, redact, shown, withhold
+from .results import FIGURES, figures
 from .session import RUN, RunSession
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ MEASURED = pytest.StashKey["Measurement | None"]()
 
 PROPERTY = "convo.outcome"
 """A run's outcome, as a property of its test case in JUnit."""
+
+PROPERTIES = (PROPERTY, *(f"convo.{name}" for name in FIGURES))
 
 BLANK = Redactor(functions=(lambda _: "",))
 """For the texts of what is withheld."""
@@ -78,8 +81,9 @@ def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], re
         path, line, _ = report.location
         report.longrepr = (path, (line or 0) + 1, f"Skipped: {error}")
     # JUnit writes the properties of the last report, which is that of the teardown.
-    others = [(name, value) for name, value in item.user_properties if name != PROPERTY]
-    item.user_properties[:] = [*others, (PROPERTY, told["outcome"])]
+    others = [(name, value) for name, value in item.user_properties if name not in PROPERTIES]
+    spent = [(f"convo.{name}", value) for name, value in figures([told]).items()]
+    item.user_properties[:] = [*others, (PROPERTY, told["outcome"]), *spent]
     report.convo = told  # type: ignore[attr-defined]
 
 

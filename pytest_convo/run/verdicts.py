@@ -6,7 +6,7 @@ from there on it is ordinary pytest: terminal, JUnit, exit code, `-x`, `--maxfai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ import pytest
 from ..agreement.describe import describe, headline
 from ..agreement.interval import jeffreys
 from ..agreement.verdict import Verdict
-from .results import GroupResult, Results
+from .results import GroupResult, Results, figures
 from .told import INCONCLUSIVE
 
 ASKED_NOBODY = "convo::no-model-was-asked"
@@ -189,19 +189,3 @@ def _properties(group: GroupResult) -> list[tuple[str, Any]]:
         found["interval"] = "{:.3f} to {:.3f}".format(*jeffreys(tally.passes, tally.fails))
     found |= figures(group.runs.values())
     return [(f"convo.{name}", value) for name, value in found.items()]
-
-
-def figures(runs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """What runs took, for programs: each figure that is known of any of them, summed."""
-    found: dict[str, Any] = {}
-    for told in runs:
-        tokens, usd = told.get("tokens"), told.get("usd")
-        for name, amount in (
-            ("calls", told.get("requests")),
-            ("replayed", told.get("replayed")),
-            ("tokens", sum(tokens) if tokens else None),
-            ("usd", usd),
-        ):
-            if amount is not None:
-                found[name] = found.get(name, 0) + amount
-    return found

@@ -281,3 +281,29 @@ def test_the_summary_for_github(convos, suite, monkeypatch):
     assert "✅ 1 pass · ❌ 1 fail" in text
     assert "| ❌ | `b/convo.toml` | stable fail: 0 of 10 runs passed, 8 needed" in text
     assert "- 20 calls" in text
+
+
+def test_junit_has_the_figures_of_groups_and_of_single_runs(convos):
+    toml = '[bot]\nprovider = "scripted"\nprice = { input = 1000, output = 2000 }\n'
+    convos.say("group", toml=f"runs = 3\nagreement = 1\n{toml}")
+    convos.say("single", toml=toml)
+    assert pytest_says(convos, "--junitxml=junit.xml").ret == 0
+    found = {}
+    for case in ET.parse(convos.path / "junit.xml").iter("testcase"):
+        properties = {each.get("name"): each.get("value") for each in case.iter("property")}
+        found[f"{case.get('classname')}.{case.get('name')}"] = properties
+    group = next(properties for properties in found.values() if "convo.verdict" in properties)
+    assert group == {
+        "convo.verdict": "pass",
+        "convo.runs": "3",
+        "convo.passes": "3",
+        "convo.fails": "0",
+        "convo.errors": "0",
+        "convo.interval": "0.464 to 1.000",
+        "convo.calls": "3",
+        "convo.replayed": "0",
+        "convo.tokens": "6",
+        "convo.usd": "0.009",
+    }
+    (single,) = [properties for name, properties in found.items() if name.startswith("single")]
+    assert (single["convo.outcome"], single["convo.calls"], single["convo.usd"]) == ("pass", "1", "0.003")
