@@ -172,6 +172,9 @@ def _gate(config: pytest.Config) -> dict[str, Any]:
     """The options of the regression gate."""
     path = _file(config, "baseline") or config.rootpath / BASELINE
     updates = config.getoption("convo_update_baseline")
+    if updates and path.is_dir():
+        msg = f"{path} is a directory, and the baseline is a file: name another with --convo-baseline"
+        raise pytest.UsageError(msg)
     gates = config.getoption("convo_baseline") is not None and not updates
     margin = config.getoption("convo_non_inferior")
     if margin is not None and not gates:

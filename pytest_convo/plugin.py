@@ -121,12 +121,20 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    if (state := _state(session.config)) is not None:
+    if (state := _state(session.config)) is not None and _runs_tests(session):
         state.runs.begin(session)
     result = yield
     if (reporter := _reporter(session.config)) is not None:
         reporter.conclude()
     return result
+
+
+def _runs_tests(session: pytest.Session) -> bool:
+    """Whether pytest is going to call what it collected: nobody may be asked for anything otherwise."""
+    option = session.config.option
+    if session.testsfailed and not option.continue_on_collection_errors:
+        return False
+    return not (option.collectonly or option.setuponly or option.setupplan)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -209,8 +209,9 @@ def _texts(value: object) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=4096)
 def _asked(function: Redact, text: str) -> str:
-    """What a user's function makes of the text."""
+    """What a user's function makes of the text; the same texts come again and again, and the function may be slow."""
     name = getattr(function, "__name__", type(function).__name__)
     try:
         answer: Any = function(text)

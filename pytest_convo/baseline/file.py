@@ -5,6 +5,7 @@ Counts and digests, no prose and nothing that a bot said; sorted and one case a 
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,7 +57,7 @@ def read(path: Path) -> Baseline:
     """The baseline at `path`; `FormatError` where it cannot be read as one, `FileNotFoundError` where there is none."""
     hint = "write it anew with --convo-update-baseline"
     try:
-        return Baseline.model_validate_json(path.read_bytes())
+        return Baseline.model_validate_json(path.read_bytes().removeprefix(codecs.BOM_UTF8))
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -85,5 +86,9 @@ def write(path: Path, baseline: Baseline) -> None:
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.tmp")
-    unfinished.write_text("\n".join(line for line in text if line or line == text[-1]))
-    unfinished.replace(path)
+    try:
+        unfinished.write_text("\n".join(line for line in text if line or line == text[-1]))
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+from ..agreement.verdict import Verdict
+from ..errors import FormatError
 from ..run.results import Results
 from .compare import entry_of
 from .file import Baseline, Entry, read, write
@@ -14,19 +17,26 @@ from .file import Baseline, Entry, read, write
 def update(path: Path, results: Results, selected: Callable[[str], bool]) -> str:
     """Write the cases of this session; what the session did not look at stays. A line that says what was done.
 
-    A case in which no run measured anything is left as it was.
+    A case whose runs prove nothing, as those that a cap cut short, is left as it was. A file that is no baseline is
+    replaced. Raises `OSError` where the file cannot be written.
     """
     known = _known(path)
-    found = {group.id: entry_of(group) for group in results.groups.values() if group.tally.measured}
+    proved = [group for group in results.groups.values() if group.settled not in (None, Verdict.INCONCLUSIVE)]
+    found = {group.id: entry_of(group) for group in proved}
     unmeasured = results.groups.keys() - found.keys()
     kept = {id_: entry for id_, entry in known.items() if id_ in unmeasured or not selected(id_)}
     cases = {**kept, **found}
     write(path, Baseline(date=datetime.datetime.now(datetime.UTC).date().isoformat(), cases=cases))
     gone = len(known.keys() - cases.keys())
     told = [f"{len(found)} of {len(cases)} cases measured now"]
+    told += [f"{len(unmeasured)} inconclusive and left as they were"] if unmeasured else []
     told += [f"{gone} gone"] if gone else []
     return f"baseline written to {path.name}: {', '.join(told)}"
 
 
 def _known(path: Path) -> dict[str, Entry]:
-    return dict(read(path).cases) if path.exists() else {}
+    try:
+        return dict(read(path).cases) if path.exists() else {}
+    except FormatError as error:
+        warnings.warn(f"{error.path} {error.what}; it is written anew, without what stood in it", stacklevel=2)
+        return {}

@@ -17,7 +17,7 @@ from ..run.session import RUN, Run
 from ..run.told import relative
 from .errors import told_as_collect_error
 from .identity import of_conversation
-from .spec import group, specs_of_all
+from .spec import group, require_plain, specs_of_all
 from .state import of
 from .waiting import wait_for
 
@@ -53,6 +53,8 @@ class ConversationFile(pytest.File):
                 state.broken.remove(directory)
                 return
             ids, found = specs_of_all(self, directory)
+            for spec in found:
+                require_plain(f"{self.nodeid}::{spec.case or ''}", spec.redactor, self.path)
         state.broken.remove(directory)
         for case, spec in zip(ids, found, strict=True):
             if case is None:

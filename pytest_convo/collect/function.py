@@ -17,7 +17,7 @@ from ..run.session import RUN, Run
 from ..run.told import relative
 from .errors import told_as_collect_error
 from .identity import of_function
-from .spec import cases, group, redactor_at, specs
+from .spec import cases, group, redactor_at, require_plain, specs
 from .state import of
 
 FIXTURES = "pytest_convo.fixtures"
@@ -71,6 +71,7 @@ class RedundantFunction(pytest.Collector):
         for function in self.functions:
             with told_as_collect_error(self.config, self.path.parent):
                 ids, found = self._specs(function)
+                require_plain(_parameters(function), redactor_at(of(self.config), self.path.parent), self.path)
             for case, spec in zip(ids, found, strict=True):
                 name = "-".join(filter(None, (_parameters(function), case)))
                 if not name:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import defaultdict
@@ -14,18 +15,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..record.recording import RunRecording
+from ..redaction import Redactor
 from ..run.session import RUN, Run
 from .selection import narrowed
 from .state import State, of
 
 if TYPE_CHECKING:
-    from ..redaction import Redactor
     from ..run.measure import Spec
 
 FOLDER = "__recordings__"
 
 SURVEY = "survey of recordings"
 """The note in the ledger by which a worker tells the controller which recordings there are that nothing uses."""
+
+LONGEST_NAME = 100
+"""Bytes of a name from which on it is shortened: disks take 255, and a path has several."""
 
 _RUN = re.compile(r"run-\d+")
 
@@ -53,7 +57,19 @@ def _place(item: pytest.Item) -> list[str]:
     path, *names = item.nodeid.split("::")
     if not _RUN.fullmatch(names[-1]):  # a test without the mark has one run
         names.append("run-1")
-    return [re.sub(r"[^\w.,=+-]+", "-", name) for name in (path.rpartition("/")[2].removesuffix(".py"), *names)]
+    return [_file_name(name) for name in (path.rpartition("/")[2].removesuffix(".py"), *names)]
+
+
+def _file_name(name: str) -> str:
+    """A part of a node id as the name of a file: none that a disk does not take, and nothing that is secret."""
+    shown = Redactor.of_environment().text(name)
+    plain = re.sub(r"[^\w.,=+-]+", "-", shown)
+    if plain == name and len(name.encode()) <= LONGEST_NAME:
+        return name
+    if shown == name and len(plain.encode()) <= LONGEST_NAME:
+        return plain
+    digest = hashlib.sha256(name.encode(errors="backslashreplace")).hexdigest()[:8]
+    return f"{plain.encode()[:LONGEST_NAME].decode(errors='ignore')}-{digest}"
 
 
 def complete(state: State, directory: Path, case: str | None, runs: int) -> bool:

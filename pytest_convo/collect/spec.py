@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..errors import ConvoError, FormatErrors
+from ..errors import ConvoError, FormatErrors, SettingsError
 from ..redaction import Redactor
 from ..run.group import Group
 from ..run.measure import Spec
@@ -109,6 +109,13 @@ def redactor(settings: Settings, hook: Any) -> Redactor:
     functions = [impl.function for impl in hook.pytest_convo_redact.get_hookimpls()]
     names = [settings.bot.api_key_env]
     return Redactor.of_environment(names=names, patterns=settings.record.secrets, functions=functions)
+
+
+def require_plain(name: str, redactor: Redactor, path: Path) -> None:
+    """Raise `SettingsError` where a name would put a secret into node ids, which stand in every report and file."""
+    if redactor.text(name) != name:
+        msg = "a name here holds a secret, and names stand in node ids, reports and files"
+        raise SettingsError(msg, path=path, hint="give the parameter an id: pytest.param(..., id=...); or rename it")
 
 
 def redactor_at(state: State, directory: Path) -> Redactor:

@@ -97,7 +97,7 @@ class RunRecording:
     @property
     def sample(self) -> str:
         """A digest of all that was answered so far: the same for a run and for each replay of it, and for no other."""
-        return hashlib.sha256("\n".join(sorted(self._said)).encode()).hexdigest()[:12]
+        return hashlib.sha256("\n".join(sorted(self._said)).encode(errors="backslashreplace")).hexdigest()[:12]
 
     def save(self) -> None:
         """Write what was asked in this run: `new` adds it to the file, `all` puts it in the file's place.

@@ -2,6 +2,7 @@
 
 `.convo/runs/<session>/<node id>/` holds the transcript as message files, and `events.jsonl`: everything that happened,
 in order and one event a line, requests with their bodies, retries, replies, tools, checks and the outcome.
+Nothing is kept of a run that passed without a model being asked: all of it stands in `__recordings__` already.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..agreement.outcome import Outcome
 from ..run.redact import REDACTOR, TELLER, WITHHELD
 from ..run.told import MEASURED
 
@@ -58,6 +60,8 @@ def keep(state: State, item: pytest.Item, report: pytest.TestReport) -> None:
     measurement = item.stash.get(MEASURED, None)
     told = getattr(report, "convo", None)
     if measurement is None or told is None or told["outcome"] == "spared" or WITHHELD in item.stash:
+        return
+    if told["outcome"] == Outcome.PASS and measurement.only_replayed:
         return
     if _KEEPER not in state.config.stash:
         state.config.stash[_KEEPER] = Keeper(state.config)

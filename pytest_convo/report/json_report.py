@@ -17,11 +17,13 @@ VERSION = 1
 
 
 def write(path: Path, results: Results, began: float, gate: Mapping[str, Any] | None) -> None:
-    """Write the report, whole or not at all."""
+    """Write the report: a file whole or not at all, and into what is no file of its own (a link, a device) as it is."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.tmp")
+    own = not path.exists() or (path.is_file() and not path.is_symlink())
+    unfinished = path.with_name(f"{path.name}.tmp") if own else path
     unfinished.write_text(json.dumps(report(results, began, gate), indent=1, ensure_ascii=False) + "\n")
-    unfinished.replace(path)
+    if own:
+        unfinished.replace(path)
 
 
 def report(results: Results, began: float, gate: Mapping[str, Any] | None = None) -> dict[str, Any]:

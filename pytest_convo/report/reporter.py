@@ -7,7 +7,8 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,9 @@ from ..agreement.outcome import Outcome
 from ..collect.recordings import SURVEY, Survey
 from ..collect.selection import is_seen
 from ..collect.state import existing as existing_state
-from ..run.ledger import PREFIX, Ledger, sweep
 from ..run.results import Results
 from ..run.session import STOP
+from ..run.shared import PREFIX, SharedLedger, sweep
 from ..run.spending import Spending
 from ..run.told import show
 from ..run.verdicts import Verdicts
@@ -32,6 +33,7 @@ from .stale import tidy
 if TYPE_CHECKING:
     from ..baseline.gating import Gating
     from ..options import Options
+    from ..run.ledger import Ledger
 
 _REPORTER = pytest.StashKey["Reporter"]()
 
@@ -46,9 +48,11 @@ class Reporter:
         self.gating = _gating(config, self.options)
         self.notes: list[str] = []
         """What the summary says besides, line by line."""
+        self.unwritten: list[str] = []
+        """Reports that could not be written, which is said in any case."""
         self._verdicts: Verdicts | None = None
         self._path: Path | None = None
-        self._ledger: Ledger | None = None
+        self._ledger: SharedLedger | None = None
         self._introduced = False
         self._restarted: set[str] = set()
 
@@ -137,23 +141,41 @@ class Reporter:
         if self.options.new_baseline is not None:
             from ..baseline.update import update
 
-            self.notes.append(update(self.options.new_baseline, verdicts.results, partial(is_seen, self.config)))
+            path = self.options.new_baseline
+            try:
+                self.notes.append(update(path, verdicts.results, partial(is_seen, self.config)))
+            except OSError as error:
+                text = f"{path}: the baseline could not be written: {error.strerror or error}"
+                verdicts.emit(f"{path.name}::update", "setup", "failed", text)
 
     def summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The last words in the terminal."""
         if self._verdicts is not None:
             self._add_up()
             terminal.summary(terminalreporter, self.results, self.notes, directory.of_session(self.config))
+        for line in self.unwritten:
+            terminalreporter.write_line(f"convo: {line}", yellow=True)
 
     def write(self) -> None:
         """The reports in files: JSON where one was asked for, and the summary that GitHub shows."""
         self._add_up()
+        gate = self.gating if self.gating is not None and self.gating.held is not None else None
         if self._verdicts is not None and (summary := github.path()) is not None:
-            gate = self.gating.headline if self.gating is not None and self.gating.held is not None else None
-            github.add(summary, self.results, [*terminal.lines(self.results), *self.notes], gate)
+            lines = [*terminal.lines(self.results), *self.notes]
+            with self._told_if_unwritable(summary):
+                github.add(summary, self.results, lines, gate.headline if gate is not None else None)
         if self.options.json is not None:
-            figures = self.gating.figures() if self.gating is not None and self.gating.held is not None else None
-            json_report.write(self.options.json, self.results, self.began, figures)
+            with self._told_if_unwritable(self.options.json):
+                figures = gate.figures() if gate is not None else None
+                json_report.write(self.options.json, self.results, self.began, figures)
+
+    @contextmanager
+    def _told_if_unwritable(self, path: Path) -> Iterator[None]:
+        """A report that cannot be written is said in the summary, and changes no verdict."""
+        try:
+            yield
+        except OSError as error:
+            self.unwritten.append(f"{path} could not be written: {error.strerror or error}")
 
     def clean_up(self) -> None:
         """Remove what the session shared."""
@@ -174,10 +196,10 @@ class Reporter:
         node.workerinput["convo_dist"] = self.config.getoption("dist")
         node.workerinput["convo_session"] = directory.session_name(self.config)
 
-    def ledger(self) -> Ledger | None:
+    def ledger(self) -> SharedLedger | None:
         """The workers' ledger, if they made one that can be reached from here."""
         if self._ledger is None and self._path is not None and (self._path / "ledger.sqlite").exists():
-            self._ledger = Ledger(self._path, "controller")
+            self._ledger = SharedLedger(self._path, "controller")
         return self._ledger
 
     def introduce(self, ids: list[str]) -> None:

@@ -89,6 +89,12 @@ class Measurement:
         return sum(event["kind"] == "reply" and event["replayed"] for event in self.events)
 
     @property
+    def only_replayed(self) -> bool:
+        """Whether there were answers, each from a recording, and every tool did as recorded."""
+        replies = [event["replayed"] for event in self.events if event["kind"] == "reply"]
+        return any(replies) and all(replies) and not self.requests and not self.changed_tools
+
+    @property
     def spent(self) -> list[Event]:
         """What each attempt took: its `model`, `usage` (None where nobody counted) and `usd` (None: not known)."""
         return [event for event in self.events if event["kind"] == "spent"]

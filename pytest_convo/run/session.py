@@ -13,7 +13,7 @@ import pytest
 
 from ..agreement.verdict import Verdict
 from .group import DECIDED, Group
-from .ledger import Ledger, open_ledger
+from .shared import open_ledger
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..options import Options
     from .ahead import Ahead
     from .engine import Engine, Job
+    from .ledger import Ledger
     from .measure import Measurement, Spec
     from .meter import Meter
 

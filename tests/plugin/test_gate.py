@@ -307,3 +307,68 @@ def test_junit_has_the_figures_of_groups_and_of_single_runs(convos):
     }
     (single,) = [properties for name, properties in found.items() if name.startswith("single")]
     assert (single["convo.outcome"], single["convo.calls"], single["convo.usd"]) == ("pass", "1", "0.003")
+
+
+@pytest.mark.parametrize("text", ["garbage", "", '{"version": 2}', "<<<<<<< HEAD\n"])
+def test_what_is_no_baseline_is_written_anew(convos, suite, text):
+    suite(a="yyyyyyyyyy")
+    convos.write({"convo-baseline.json": text})
+    result = pytest_says(convos, "--convo-update-baseline", "-W", "default")
+    assert result.ret == 0, result.stdout.str()
+    assert list(baseline(convos)["cases"]) == ["a/convo.toml"]
+
+
+def test_a_baseline_that_cannot_be_written_is_an_error(convos, suite):
+    suite(a="yyyyyyyyyy")
+    result = pytest_says(convos, "--convo-update-baseline", "--convo-baseline=a/convo.toml/baseline.json")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*the baseline could not be written: *"])
+    (convos.path / "convo-baseline.json").mkdir()
+    assert pytest_says(convos, "--convo-update-baseline").ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_runs_that_prove_nothing_do_not_replace_what_is_known(convos, suite):
+    suite(a="yyyyyyyyyy", b="yyyyyyyyyy")
+    pytest_says(convos, "--convo-update-baseline")
+    result = pytest_says(convos, "--convo-update-baseline", "--convo-max-calls=13")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["baseline written to *: 1 of 2 cases measured now, 1 inconclusive and left as they were"]
+    )
+    assert [sum(entry["runs"]) for entry in baseline(convos)["cases"].values()] == [10, 10]
+
+
+@pytest.mark.parametrize("quiet", [[], ["-q"]])
+def test_a_report_that_cannot_be_written_changes_no_verdict(convos, suite, monkeypatch, quiet):
+    suite(a="yyyyyyyyyy")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(convos.path / "a/convo.toml/summary.md"))
+    result = pytest_says(convos, "--convo-json=a/convo.toml/report.json", *quiet)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["convo: *summary.md could not be written: *", "convo: *report.json could not be *"])
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+def test_a_report_goes_into_a_link_and_leaves_it_one(convos, suite):
+    suite(a="yyyyyyyyyy")
+    convos.write({"real.json": "{}"})
+    (convos.path / "report.json").symlink_to("real.json")
+    assert pytest_says(convos, "--convo-json=report.json").ret == 0
+    assert (convos.path / "report.json").is_symlink()
+    assert json.loads((convos.path / "real.json").read_text())["groups"]
+
+
+def test_a_secret_in_a_name_is_refused(convos, monkeypatch):
+    monkeypatch.setenv("MY_TOKEN", "very-secret-value-of-mine")
+    convos.write(
+        {
+            "convo.toml": '[bot]\nprovider = "scripted"\n',
+            "script.toml": '[[reply]]\ntext = "Yes."\n',
+            "test_ask.py": "import pytest\n@pytest.mark.convo(runs=2)\n"
+            "@pytest.mark.parametrize('key', ['very-secret-value-of-mine'])\n"
+            "def test_ask(bot, key): bot.ask('Well?')\n",
+        }
+    )
+    result = pytest_says(convos)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*test_ask.py: a name here holds a secret*", "*pytest.param*"])
+    assert "very-secret" not in result.stdout.str()

@@ -305,3 +305,62 @@ def test_a_replay_is_called_no_new_sample(convos, server):
     convos.pytester.runpytest_subprocess("--convo-record=new")
     result = convos.pytester.runpytest_subprocess("--convo-record=none")
     result.stdout.fnmatch_lines(["*replayed from recordings, which is no new sample: *"])
+
+
+LOGGING = """
+from pathlib import Path
+def pytest_convo_model(settings):
+    def model(messages):
+        with open({log!r}, "a") as log:
+            log.write("asked\\n")
+        return "Yes."
+    return model
+"""
+
+
+@pytest.mark.parametrize(
+    "option", ["--collect-only", "--convo-dry", "--convo-simulate", "--setup-plan", "--setup-only"]
+)
+@WAYS
+def test_what_only_looks_asks_nobody(convos, option, args):
+    log = convos.path / "log.txt"
+    convos.write({"conftest.py": LOGGING.format(log=str(log))})
+    write(convos, "a")
+    assert convos.pytester.runpytest_subprocess(option, "--convo-record=all", *args).ret == 0
+    assert not log.exists()
+    assert recordings(convos) == []
+
+
+def test_a_collection_error_asks_nobody_and_records_nothing(convos):
+    """In one process: xdist runs what could be collected."""
+    log = convos.path / "log.txt"
+    convos.write({"conftest.py": LOGGING.format(log=str(log)), "test_bad.py": "import nope\n"})
+    write(convos, "a")
+    assert convos.pytester.runpytest_subprocess("--convo-record=all").ret == pytest.ExitCode.INTERRUPTED
+    assert not log.exists()
+    assert recordings(convos) == []
+
+
+def test_a_long_name_and_an_odd_one_have_a_recording(convos, server):
+    convos.write(
+        {
+            "test_ask.py": "import pytest\n@pytest.mark.convo(runs=1)\n"
+            "@pytest.mark.parametrize('x', [1, 2], ids=['x' * 300, 'ä/b:c'])\n"
+            "def test_ask(bot, x): bot.ask(f'{x}?')\n"
+        }
+    )
+    assert convos.pytester.runpytest_subprocess("--convo-record=new").ret == 0
+    assert len(recordings(convos)) == 2
+    server.stop()
+    assert convos.pytester.runpytest_subprocess("--convo-record=none").ret == 0
+
+
+def test_what_no_encoding_knows_is_recorded_too(convos):
+    convos.write(
+        {
+            "conftest.py": "def pytest_convo_model(settings):\n    return lambda messages: 'a\\ud800b'\n",
+            "test_ask.py": "def test_ask(bot): assert bot.ask('Well?').text == 'a\\ud800b'\n",
+        }
+    )
+    assert convos.pytester.runpytest_subprocess("--convo-record=new").ret == 0
+    assert convos.pytester.runpytest_subprocess("--convo-record=none").ret == 0

@@ -3,20 +3,24 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_convo.agreement.outcome import Outcome
 from pytest_convo.agreement.verdict import Tally
-from pytest_convo.run.ledger import FORGOTTEN, PREFIX, Ledger, open_ledger, sweep
+from pytest_convo.run.notebook import Notebook
+from pytest_convo.run.shared import FORGOTTEN, PREFIX, SharedLedger, open_ledger, sweep
 
 
 @pytest.fixture(params=["memory", "file"])
 def ledger(request, tmp_path):
-    ledger = Ledger(tmp_path / "shared" if request.param == "file" else None)
+    ledger = SharedLedger(tmp_path / "shared") if request.param == "file" else Notebook()
     yield ledger
     ledger.close()
 
@@ -63,8 +67,32 @@ def test_the_last_to_report_is_told_once_what_all_have_reported(ledger):
     assert ledger.report("a", "1", "pass", 4, transient=False) is None
 
 
+_GROUP, _RUN = st.sampled_from("ab"), st.sampled_from("123")
+_ENTRIES = st.one_of(
+    st.tuples(st.sampled_from(["start", "clear", "abandon", "has_outcome", "in_flight"]), _GROUP, _RUN),
+    st.tuples(st.just("tally"), _GROUP),
+    st.tuples(st.just("record"), _GROUP, _RUN, st.sampled_from(Outcome)),
+    st.tuples(st.just("report"), _GROUP, _RUN, st.sampled_from(["pass", "error", "spared"]), st.integers(1, 3)),
+    st.tuples(st.sampled_from(["claim", "discard", "release", "fetch", "noted"]), _RUN),
+    st.tuples(st.sampled_from(["deliver", "note"]), _RUN, st.sampled_from(["yes", "no"])),
+    st.tuples(st.just("note_all"), st.dictionaries(_RUN, st.just("many"))),
+)
+
+
+@given(st.lists(_ENTRIES, max_size=40))
+def test_a_notebook_says_what_the_ledger_on_disk_says(entries):
+    with tempfile.TemporaryDirectory() as directory:
+        on_disk, notebook = SharedLedger(Path(directory)), Notebook()
+        for name, *arguments in entries:
+            more = {"transient": arguments[1] == "1"} if name == "report" else {}
+            told, noted = (getattr(ledger, name)(*arguments, **more) for ledger in (on_disk, notebook))
+            assert noted == told
+            assert name != "report" or [*(noted or ())] == [*(told or ())]  # in the same order
+        on_disk.close()
+
+
 def test_a_transcript_is_made_by_whoever_claims_it_first(tmp_path):
-    one, two = Ledger(tmp_path, "gw0"), Ledger(tmp_path, "gw1")
+    one, two = SharedLedger(tmp_path, "gw0"), SharedLedger(tmp_path, "gw1")
     assert one.claim("key")
     assert not two.claim("key")
     assert two.fetch("key") is None
@@ -74,7 +102,7 @@ def test_a_transcript_is_made_by_whoever_claims_it_first(tmp_path):
 
 
 def test_what_a_lost_process_did_not_report_is_free_for_others(tmp_path):
-    one, two = Ledger(tmp_path, "gw0"), Ledger(tmp_path, "gw1")
+    one, two = SharedLedger(tmp_path, "gw0"), SharedLedger(tmp_path, "gw1")
     one.claim("key")
     one.start("a", "a::run-1")
     one.record("a", "a::run-2", Outcome.PASS)
@@ -87,7 +115,7 @@ def test_what_a_lost_process_did_not_report_is_free_for_others(tmp_path):
 
 
 def test_a_transcript_that_is_thrown_away_can_be_claimed_anew(tmp_path):
-    one, two = Ledger(tmp_path, "gw0"), Ledger(tmp_path, "gw1")
+    one, two = SharedLedger(tmp_path, "gw0"), SharedLedger(tmp_path, "gw1")
     one.claim("key")
     two.discard("key")  # still in the making
     assert not two.claim("key")
@@ -98,7 +126,7 @@ def test_a_transcript_that_is_thrown_away_can_be_claimed_anew(tmp_path):
 
 
 def test_only_the_holder_can_release_a_claim(tmp_path):
-    one, two = Ledger(tmp_path, "gw0"), Ledger(tmp_path, "gw1")
+    one, two = SharedLedger(tmp_path, "gw0"), SharedLedger(tmp_path, "gw1")
     one.claim("key")
     two.release("key")
     assert not two.claim("key")
@@ -108,7 +136,7 @@ def test_only_the_holder_can_release_a_claim(tmp_path):
 
 
 def test_a_pause_holds_up_every_process(tmp_path):
-    one, two = Ledger(tmp_path, "gw0"), Ledger(tmp_path, "gw1")
+    one, two = SharedLedger(tmp_path, "gw0"), SharedLedger(tmp_path, "gw1")
     one.hold(0.2)
     begin = time.monotonic()
     asyncio.run(two.wait())
@@ -130,7 +158,7 @@ def test_a_shorter_pause_does_not_end_a_longer_one(ledger):
 
 
 def test_notes_reach_other_processes(tmp_path):
-    one, two = Ledger(tmp_path), Ledger(tmp_path)
+    one, two = SharedLedger(tmp_path), SharedLedger(tmp_path)
     one.note("header", "convo: 1 group")
     assert two.noted("header") == "convo: 1 group"
     assert two.noted("stop") is None
@@ -138,7 +166,7 @@ def test_notes_reach_other_processes(tmp_path):
 
 
 def test_the_directory_is_nobody_elses_to_read(tmp_path):
-    Ledger(tmp_path / "shared").close()
+    SharedLedger(tmp_path / "shared").close()
     assert (tmp_path / "shared").stat().st_mode & 0o777 == 0o700
 
 
@@ -155,7 +183,7 @@ def test_threads_may_write_at_once(ledger):
 
 
 def _open(path: Path) -> None:
-    Ledger(path).close()
+    SharedLedger(path).close()
 
 
 def test_processes_may_open_it_at_once(tmp_path):
@@ -170,7 +198,7 @@ def test_processes_may_open_it_at_once(tmp_path):
 
 
 def _record(path: Path, holder: str) -> None:
-    ledger = Ledger(path, holder)
+    ledger = SharedLedger(path, holder)
     for number in range(50):
         ledger.record("a", f"{holder}-{number}", Outcome.PASS)
     ledger.close()
@@ -183,7 +211,7 @@ def test_processes_may_write_at_once(tmp_path):
         worker.start()
     for worker in workers:
         worker.join(30)
-    ledger = Ledger(tmp_path / "shared")
+    ledger = SharedLedger(tmp_path / "shared")
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     assert ledger.tally("a") == Tally(150, 0, 0)
     ledger.close()
@@ -195,7 +223,7 @@ def test_what_a_killed_session_left_is_swept_away_and_nothing_else(tmp_path):
         (tmp_path / name).mkdir()
     long_ago = time.time() - FORGOTTEN - 1
     for name in names[:2]:
-        Ledger(tmp_path / (PREFIX + name)).close()
+        SharedLedger(tmp_path / (PREFIX + name)).close()
     for path in (*(tmp_path / f"{PREFIX}left").iterdir(), *tmp_path.iterdir()):
         os.utime(path, (long_ago, long_ago))
     os.utime(tmp_path / f"{PREFIX}begun")

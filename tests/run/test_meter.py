@@ -11,8 +11,9 @@ from pytest_convo.conversation.message import Message
 from pytest_convo.conversation.reply import Reply, Usage
 from pytest_convo.errors import CapReached
 from pytest_convo.prompt.request import Request
-from pytest_convo.run.ledger import Ledger
 from pytest_convo.run.meter import Meter
+from pytest_convo.run.notebook import Notebook
+from pytest_convo.run.shared import SharedLedger
 from pytest_convo.run.spending import Caps, Spent
 
 ASKED = Request("llama", (Message("user", "x" * 400),))
@@ -43,7 +44,7 @@ def clock():
 
 @pytest.fixture
 def ledger():
-    ledger = Ledger()
+    ledger = Notebook()
     yield ledger
     ledger.close()
 
@@ -195,7 +196,7 @@ def test_servers_models_and_limits_do_not_wait_for_one_another(meter, clock):
 
 
 def test_the_password_of_an_address_is_written_nowhere(tmp_path, clock):
-    ledger = Ledger(tmp_path / "shared")
+    ledger = SharedLedger(tmp_path / "shared")
     one = Meter(ledger, clock=clock, sleep=clock.sleep)
     sent(one, Terms("https://user:hunter2hunter2@host/v1 KEY", requests_per_minute=60)).book(Usage(1, 1))
 

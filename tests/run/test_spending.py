@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from pytest_convo.conversation.reply import Usage
 from pytest_convo.errors import CapReached
-from pytest_convo.run.ledger import Ledger
+from pytest_convo.run.notebook import Notebook
 from pytest_convo.run.pace import Pace
+from pytest_convo.run.shared import SharedLedger
 from pytest_convo.run.spending import NO_CAPS, ROUNDING, Caps, Spending, Spent
 
 ANYWHERE = Pace("a")
@@ -18,7 +19,7 @@ ANYWHERE = Pace("a")
 
 @pytest.fixture(params=["memory", "file"])
 def spending(request, tmp_path):
-    ledger = Ledger(tmp_path / "shared" if request.param == "file" else None)
+    ledger = SharedLedger(tmp_path / "shared") if request.param == "file" else Notebook()
     yield Spending(ledger)
     ledger.close()
 
@@ -124,7 +125,7 @@ class Interleaved:
     """Calls of several processes on the books of one session, begun and ended in any order."""
 
     def __init__(self, caps: Caps) -> None:
-        self.ledger = Ledger()
+        self.ledger = Notebook()
         self.processes = [Spending(self.ledger) for _ in range(3)]
         self.caps = caps
         self.in_flight: list[Usage] = []
@@ -173,7 +174,7 @@ def test_caps_hold_in_any_order(steps, caps):
 
 
 def _spend(path: Path, attempts: int) -> None:
-    ledger = Ledger(path)
+    ledger = SharedLedger(path)
     spending = Spending(ledger)
     for _ in range(attempts):
         try:
@@ -191,7 +192,7 @@ def test_processes_share_one_cap(tmp_path):
         worker.start()
     for worker in workers:
         worker.join(30)
-    ledger = Ledger(tmp_path / "shared")
+    ledger = SharedLedger(tmp_path / "shared")
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     assert Spending(ledger).spent() == Spent(calls=50, billed=Usage(50, 50), usd=25.0)
     ledger.close()
