@@ -99,21 +99,32 @@ def _may_be_redundant(item: object) -> bool:
     return isinstance(item, pytest.Function) and ("convo" in item.fixturenames or "convo" in item.keywords)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if hasattr(config, "workerinput") and _state(config) is not None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, object, object]:
+    if (state := _state(config)) is None:
+        return (yield)
+    state.collected = list(items)
+    result = yield
+    state.deselects = len(items) < len(state.collected)
+    if hasattr(config, "workerinput"):
         from .collect.order import by_round
 
         items[:] = by_round(items)
+    return result
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_finish(session: pytest.Session) -> None:
-    if (state := _state(session.config)) is not None:
-        from .report.overview import announce
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> Generator[None, object, object]:
+    if (state := _state(session.config)) is None:
+        return (yield)
+    from .report.overview import announce
 
+    try:
         state.runs.plan(session.items)
         announce(state, session)
+        return (yield)
+    finally:
+        state.garbage.search()  # pytest calls this hook however collection ended
 
 
 # -- running
@@ -121,7 +132,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    if (state := _state(session.config)) is not None and _runs_tests(session):
+    if not _runs_tests(session):
+        return (yield)
+    if (state := _state(session.config)) is not None:
         state.runs.begin(session)
     result = yield
     if (reporter := _reporter(session.config)) is not None:
@@ -172,6 +185,8 @@ def pytest_runtest_makereport(
         from .report.directory import keep
         from .run.told import shorten, tell
 
+        if call.when == "call" and (asking := sys.modules.get("pytest_convo.collect.asking")) is not None:
+            asking.ended(item, call)
         shorten(item, call, report)
         tell(state.runs, item, call, report)
         keep(state, item, report)

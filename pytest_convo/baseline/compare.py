@@ -42,7 +42,8 @@ def compare(baseline: Baseline, groups: Iterable[GroupResult], selected: Callabl
     found: dict[str, list[tuple[str, str]]] = {"unlike": [], "gone_checks": []}
     counts: dict[str, list[tuple[str, int]]] = {"same": [], "errors": []}
     new: list[str] = []
-    known = {group.id: group for group in groups if group.measured}
+    heard = {group.id: group for group in groups}
+    known = {id_: group for id_, group in heard.items() if group.measured}
     for id_, group in known.items():
         entry = baseline.cases.get(id_)
         if entry is None:
@@ -56,7 +57,7 @@ def compare(baseline: Baseline, groups: Iterable[GroupResult], selected: Callabl
         cases.append(Case(id_, _arm(entry, 0), _arm(entry, 1), fresh, answers=_answers(group)))
         counts["same"] += [(id_, same)] if same else []
         counts["errors"] += [(id_, errors)] if errors else []
-    gone = tuple(id_ for id_ in baseline.cases if id_ not in known and selected(id_))
+    gone = tuple(id_ for id_ in baseline.cases if id_ not in heard and selected(id_))
     return Comparison(
         cases=tuple(cases),
         new=tuple(new),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,6 @@ from ..agreement.describe import describe as describe_group
 from ..agreement.gate import CONFIRMATION_RUNS, Gate, GateResult, describe, headline, judge, suspicious
 from ..agreement.verdict import Verdict
 from ..collect.fresh import run_fresh
-from ..collect.selection import is_seen
 from ..errors import ConvoError
 from ..options import Options
 from ..run.ledger import Ledger
@@ -48,6 +47,8 @@ class Gating:
         self.baseline = _baseline(options)
         self.fresh = Results()
         self.held: Held | None = None
+        self._left = False
+        """Whether a failed verdict was left to the gate."""
 
     @property
     def nodeid(self) -> str:
@@ -58,14 +59,19 @@ class Gating:
     def leaves(self, results: Results, group: str) -> bool:
         """Whether a failed verdict on a group is left to the gate: the baseline has the same case."""
         entry = self.baseline.cases.get(group) if self.baseline is not None else None
-        return entry is not None and not unlike(entry, results.groups[group])
+        left = entry is not None and not unlike(entry, results.groups[group])
+        self._left |= left
+        return left
 
-    def conclude(self, verdicts: Verdicts, books: Ledger | None) -> None:
-        """The last run has been reported: compare, confirm what looks worse by fresh runs, and report the gate."""
+    def conclude(self, verdicts: Verdicts, books: Ledger | None, sees: Callable[[str], bool]) -> None:
+        """The last run has been reported: compare, confirm what looks worse by fresh runs, and report the gate.
+
+        `sees` says whether a case of the baseline that was not found would have been run.
+        """
         if self.baseline is None:
             self.held = Held(Comparison(), None)
         else:
-            comparison = compare(self.baseline, verdicts.results.groups.values(), self._selected)
+            comparison = compare(self.baseline, verdicts.results.groups.values(), sees)
             self.held = Held(comparison, self._judge(comparison, verdicts.session, books))
         when, outcome = self._shown(self.held)
         text = "\n".join(self._text(self.held, verdicts.results))
@@ -90,9 +96,6 @@ class Gating:
                 reporter.write_line("")
             reporter.write_line(f"convo: {what}")
 
-    def _selected(self, nodeid: str) -> bool:
-        return is_seen(self.config, nodeid)
-
     def _shown(self, held: Held) -> tuple[Any, Any]:
         """The phase and the outcome under which pytest counts the gate."""
         comparison, gate = held.comparison, held.gate
@@ -101,7 +104,9 @@ class Gating:
         if comparison.is_nothing_new:
             return INCONCLUSIVE["skip"]
         if gate is None or gate.result is GateResult.INCONCLUSIVE:
-            return INCONCLUSIVE[self.options.inconclusive]
+            # A failed verdict that was left to the gate is no pass because the gate cannot tell.
+            left_open = self._left and self.options.inconclusive == "skip"
+            return ("call", "failed") if left_open else INCONCLUSIVE[self.options.inconclusive]
         return "call", "passed"
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..agreement.verdict import Verdict
 from ..errors import FormatError
-from ..run.results import Results
+from ..run.results import GroupResult, Results
 from .compare import entry_of
 from .file import Baseline, Entry, read, write
 
@@ -21,17 +21,21 @@ def update(path: Path, results: Results, selected: Callable[[str], bool]) -> str
     replaced. Raises `OSError` where the file cannot be written.
     """
     known = _known(path)
-    proved = [group for group in results.groups.values() if group.settled not in (None, Verdict.INCONCLUSIVE)]
-    found = {group.id: entry_of(group) for group in proved}
+    found = {group.id: entry_of(group) for group in results.groups.values() if _proves(group)}
     unmeasured = results.groups.keys() - found.keys()
     kept = {id_: entry for id_, entry in known.items() if id_ in unmeasured or not selected(id_)}
     cases = {**kept, **found}
     write(path, Baseline(date=datetime.datetime.now(datetime.UTC).date().isoformat(), cases=cases))
     gone = len(known.keys() - cases.keys())
     told = [f"{len(found)} of {len(cases)} cases measured now"]
-    told += [f"{len(unmeasured)} inconclusive and left as they were"] if unmeasured else []
+    told += [f"{len(unmeasured)} inconclusive or not run in full, and left as they were"] if unmeasured else []
     told += [f"{gone} gone"] if gone else []
     return f"baseline written to {path.name}: {', '.join(told)}"
+
+
+def _proves(group: GroupResult) -> bool:
+    """Whether all runs of the case were made, and came to a verdict."""
+    return group.settled not in (None, Verdict.INCONCLUSIVE) and group.rule.n == group.declared
 
 
 def _known(path: Path) -> dict[str, Entry]:

@@ -18,7 +18,7 @@ from ..agreement.outcome import Outcome
 from ..conversation.message import Message
 from ..conversation.reply import Reply
 from ..conversation.transcript import Transcript, Turn
-from ..errors import ConvoError, HarnessError
+from ..errors import BotFailure, ConvoError, HarnessError
 from ..record.recording import RunRecording
 from ..run.measure import Event, Measurement, measure, sheltered, within
 from ..run.redact import REDACTOR
@@ -32,6 +32,16 @@ from .waiting import wait_for
 
 Asked = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[str, Any]]
 """What one asks: a text, a message, or several of them; a mapping is a message as the API has it."""
+
+
+ENDED = pytest.StashKey[bool]()
+"""Whether a test ended by itself: it returned, or said that something is not as it should be."""
+
+
+def ended(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """The test was called. What breaks it off, as a time limit or an error in it, leaves half of its questions."""
+    error = call.excinfo.value if call.excinfo is not None else None
+    item.stash[ENDED] = error is None or isinstance(error, AssertionError | BotFailure)
 
 
 def transcript(item: pytest.Item) -> Transcript:
@@ -112,8 +122,13 @@ class Bot:
         return measured.transcript
 
     def close(self) -> None:
-        """The test is over: save what it asked, where that is recorded and nothing went wrong on the way."""
-        if self._measured and "_recording" in vars(self) and self._recording.unsaved:
+        """The test is over: save what it asked, where that is recorded and the test came to an end of its own."""
+        if (
+            self._measured
+            and self._item.stash.get(ENDED, False)
+            and "_recording" in vars(self)
+            and self._recording.unsaved
+        ):
             self._recording.save()
 
     @cached_property

@@ -31,7 +31,9 @@ def collect_file(path: Path, parent: pytest.Collector) -> pytest.Collector | Non
 
     That is `convo.toml`, or the first message file where there is none. Called for every file whose name could do.
     """
-    scan = of(parent.config).scan(path.parent)
+    state = of(parent.config)
+    state.garbage.wait()
+    scan = state.scan(path.parent)
     if path.name != scan.title:
         return None
     return ConversationFile.from_parent(parent, path=path)

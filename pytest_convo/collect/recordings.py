@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ import pytest
 from ..record.recording import RunRecording
 from ..redaction import Redactor
 from ..run.session import RUN, Run
-from .selection import narrowed
+from .selection import looks_for_a_part
 from .state import State, of
 
 if TYPE_CHECKING:
@@ -49,25 +49,25 @@ def of_test(item: pytest.Item, redactor: Redactor) -> RunRecording:
 
 def _open(state: State, directory: Path, folders: Sequence[str], redactor: Redactor, run: int) -> RunRecording:
     root = directory / FOLDER
+    if state.fresh:  # a sample of its own: nothing recorded answers it, and nothing of it is kept
+        return RunRecording(root / "of no fresh run" / f"run-{run}.yaml", root, "auto", redactor)
     return RunRecording(root.joinpath(*folders, f"run-{run}.yaml"), root, state.options.record, redactor)
 
 
 def _place(item: pytest.Item) -> list[str]:
     """The folders and the name of a test's recording: the parts of its node id, as file names."""
     path, *names = item.nodeid.split("::")
-    if not _RUN.fullmatch(names[-1]):  # a test without the mark has one run
-        names.append("run-1")
+    if not _RUN.fullmatch(names[-1]):  # a test without the mark has one run, and its parameters in brackets
+        name, bracket, parameters = names.pop().partition("[")
+        names += [name, *([parameters[:-1] or "-"] if bracket else []), "run-1"]
     return [_file_name(name) for name in (path.rpartition("/")[2].removesuffix(".py"), *names)]
 
 
 def _file_name(name: str) -> str:
-    """A part of a node id as the name of a file: none that a disk does not take, and nothing that is secret."""
-    shown = Redactor.of_environment().text(name)
-    plain = re.sub(r"[^\w.,=+-]+", "-", shown)
+    """A part of a node id as the name of a file: one that every disk takes, of no other test, and without a secret."""
+    plain = re.sub(r"[^\w.,=+-]+", "-", Redactor.of_environment().text(name))
     if plain == name and len(name.encode()) <= LONGEST_NAME:
         return name
-    if shown == name and len(plain.encode()) <= LONGEST_NAME:
-        return plain
     digest = hashlib.sha256(name.encode(errors="backslashreplace")).hexdigest()[:8]
     return f"{plain.encode()[:LONGEST_NAME].decode(errors='ignore')}-{digest}"
 
@@ -118,9 +118,10 @@ class Survey:
 
 
 def survey(state: State, items: Sequence[pytest.Item]) -> Survey:
-    """Look for recordings beside the collected tests that none of them uses.
+    """Look for recordings beside the collected `items` that none of them uses; deselected ones are items, too.
 
-    Only where everything was collected: what was deselected, or looked for by its node id, may have its recordings.
+    Nothing is said where tests were looked for by node id, and of what was not collected: a conversation that is broken
+    or that no argument names, a file of tests beside it.
     """
     from ..record.stale import stale_files
 
@@ -128,32 +129,37 @@ def survey(state: State, items: Sequence[pytest.Item]) -> Survey:
     for item in items:
         beside[item.path.parent].append(item)
     roots = sorted(directory / FOLDER for directory in beside if (directory / FOLDER).is_dir())
-    if narrowed(state.config):
+    if looks_for_a_part(state.config):
         return Survey(tuple(map(str, roots)))
     fewer_runs = state.resolver.overrides("runs")
     stale: list[Path] = []
     for root in roots:
-        used = {path for item in beside[root.parent] for path in _recordings(item)}
-        modules = {item.path for item in beside[root.parent]}
+        here = beside[root.parent]
+        used = {path for item in here for path in _recordings(item)}
         folders = {path.parent for path in used} if fewer_runs else set()
-        found = (path for path in stale_files(root, used) if not _unseen(path, modules))
+        found = (path for path in stale_files(root, used) if _is_seen(state, path, root, here))
         stale += [path for path in found if path.parent not in folders]
     return Survey(tuple(map(str, roots)), tuple(map(str, stale)))
 
 
 def _recordings(item: pytest.Item) -> Iterator[Path]:
-    """The files that an item's run is recorded in: of the conversation that it reads, and of what it asks itself."""
+    """The files that an item's run may be recorded in: of the conversation that it reads, and of what it asks itself.
+
+    Any test may ask: `request.getfixturevalue("bot")` shows nowhere.
+    """
     run: Run | None = item.stash.get(RUN, None)
     root = item.path.parent / FOLDER
     if run is not None and run.spec is not None:
         yield root.joinpath(*([run.spec.case] if run.spec.case else []), f"run-{run.number}.yaml")
-    if "bot" in getattr(item, "fixturenames", ()):
+    if isinstance(item, pytest.Function):
         *folders, name = _place(item)
         yield root.joinpath(*folders, f"{name}.yaml")
 
 
-def _unseen(path: Path, modules: Iterable[Path]) -> bool:
-    """Whether a recording is that of a file of tests that was not collected in this session."""
-    directory = next(parent for parent in path.parents if parent.name == FOLDER).parent
-    module = directory / f"{path.relative_to(directory / FOLDER).parts[0]}.py"
-    return module.exists() and module not in modules
+def _is_seen(state: State, path: Path, root: Path, here: Sequence[pytest.Item]) -> bool:
+    """Whether this session has collected what a recording below `root` would be of."""
+    module = root.parent / f"{path.relative_to(root).parts[0]}.py"
+    if module.exists():
+        return any(item.path == module for item in here)
+    runs = (item.stash.get(RUN, None) for item in here)
+    return any(run is not None and run.spec is not None for run in runs) or not state.scan(root.parent).is_conversation

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+DESELECTED = "deselected"
+"""The note in the ledger by which a worker says that not all that it collected is to run."""
 
-def narrowed(config: pytest.Config) -> bool:
-    """Whether items were left out by `-k`, `-m`, `--deselect`, `--lf` or a node id."""
-    option = config.option
-    chosen = (option.keyword, option.markexpr, getattr(option, "deselect", None), getattr(option, "lf", False))
-    return any(chosen) or any("::" in argument for argument in config.args)
+
+def looks_for_a_part(config: pytest.Config) -> bool:
+    """Whether less than what the arguments hold is collected: by a node id, or by `--lf`."""
+    return bool(getattr(config.option, "lf", False)) or any("::" in argument for argument in config.args)
 
 
 def is_seen(config: pytest.Config, nodeid: str) -> bool:
     """Whether a node, if there were one of this id, would have been collected and run."""
-    if narrowed(config):
+    option = config.option
+    if looks_for_a_part(config) or option.keyword or option.markexpr or getattr(option, "deselect", None):
         return False
-    path = config.rootpath / nodeid.partition("::")[0]
-    return any(path.is_relative_to(config.invocation_params.dir / argument) for argument in config.args)
+    path = os.path.normpath(config.rootpath / nodeid.partition("::")[0])
+    arguments = (os.path.normpath(config.invocation_params.dir / argument) for argument in config.args)
+    return any(path == argument or path.startswith(f"{argument.rstrip(os.sep)}{os.sep}") for argument in arguments)

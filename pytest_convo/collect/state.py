@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from ..bot.clients import preload
 from ..check.loading import PACKAGE
 from ..errors import ConvoError, SettingsError
 from ..run.session import RunSession
+from .garbage import Garbage
 
 if TYPE_CHECKING:
     from ..conversation.scan import Scan
@@ -38,8 +39,12 @@ class State:
         self.runs = RunSession(self.options, getattr(config, "workerinput", None))
         self.specs: dict[tuple[Path, str | None], Spec] = {}
         self.broken: set[Path] = set()
+        self.collected: Sequence[pytest.Item] = ()
+        """What was collected, before any of it was deselected."""
+        self.deselects = False
         self.survey: Survey | None = None
         """What there is of recordings, once the items are known."""
+        self.garbage = Garbage()
         self._scans: dict[str, Scan] = {}
         self._preload = threading.Thread(target=preload, name="convo-preload", daemon=True)
         # The package in which files of checks are imported: a failed assert in them shows its values.
@@ -94,6 +99,7 @@ class State:
         """End what this process has running."""
         if self._preload.ident is not None:
             self._preload.join()
+        self.garbage.forget()
         hanging = self.runs.close()
         if hanging:
             names = ", ".join(hanging)

@@ -96,7 +96,12 @@ class RunRecording:
 
     @property
     def sample(self) -> str:
-        """A digest of all that was answered so far: the same for a run and for each replay of it, and for no other."""
+        """A digest of all that was answered so far: the same for a run and for each replay of it, and for no other.
+
+        Empty where nothing was answered.
+        """
+        if not self._said:
+            return ""
         return hashlib.sha256("\n".join(sorted(self._said)).encode(errors="backslashreplace")).hexdigest()[:12]
 
     def save(self) -> None:

@@ -26,8 +26,11 @@ def run_files(folder: Path, *, deep: bool = True) -> list[Path]:
 
 def stale_files(root: Path, used: Collection[Path]) -> list[Path]:
     """The recordings of runs below `root`, a `__recordings__`, that are not among those `used`."""
-    in_use = {os.path.realpath(path) for path in used}
-    return [path for path in run_files(root) if os.path.realpath(path) not in in_use]
+    unknown = [path for path in run_files(root) if path not in used]
+    if not unknown:
+        return []
+    in_use = {os.path.realpath(path) for path in used}  # they may be written in another way
+    return [path for path in unknown if os.path.realpath(path) not in in_use]
 
 
 def unused_parts(root: Path) -> list[Path]:

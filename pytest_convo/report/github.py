@@ -63,7 +63,8 @@ def _is_worth_a_word(group: GroupResult, verdict: Verdict | None) -> bool:
 
 def _row(group: GroupResult, verdict: Verdict | None) -> str:
     assert verdict is not None
-    return f"| {_MARKS[verdict]} | `{group.id}` | {_escaped(headline(group.to_report()))} |"
+    name = _html(group.id).replace("|", "\\|")
+    return f"| {_MARKS[verdict]} | <code>{name}</code> | {_escaped(headline(group.to_report()))} |"
 
 
 def _details(group: GroupResult) -> Iterator[str]:

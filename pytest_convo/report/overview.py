@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..collect.recordings import SURVEY, first_digest, is_there, survey
+from ..collect.selection import DESELECTED
 from ..collect.state import State
 from ..errors import ConvoError
 from ..options import Options, in_ci
@@ -23,6 +24,8 @@ def announce(state: State, session: pytest.Session) -> None:
     """Collection is over: leave the header for the controller of xdist, and in a dry session print the requests."""
     if hasattr(session.config, "workerinput") and (lines := header(state)) is not None:
         state.runs.ledger.note("header", "\n".join(lines))
+    if state.fresh:
+        return
     if state.options.simulate:
         from . import simulation
 
@@ -31,9 +34,11 @@ def announce(state: State, session: pytest.Session) -> None:
     if state.options.dry:
         show(session)
         return
-    state.survey = survey(state, session.items)
+    state.survey = survey(state, state.collected)
     if hasattr(session.config, "workerinput"):
         state.runs.ledger.note(SURVEY, state.survey.to_note())
+        if state.deselects:
+            state.runs.ledger.note(DESELECTED, "")
 
 
 def header(state: State) -> list[str] | None:

@@ -9,7 +9,6 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ import pytest
 from .. import options
 from ..agreement.outcome import Outcome
 from ..collect.recordings import SURVEY, Survey
-from ..collect.selection import is_seen
+from ..collect.selection import DESELECTED, is_seen
 from ..collect.state import existing as existing_state
 from ..run.results import Results
 from ..run.session import STOP
@@ -48,8 +47,8 @@ class Reporter:
         self.gating = _gating(config, self.options)
         self.notes: list[str] = []
         """What the summary says besides, line by line."""
-        self.unwritten: list[str] = []
-        """Reports that could not be written, which is said in any case."""
+        self.always: list[str] = []
+        """What is said in any case: what was removed, and what could not be written."""
         self._verdicts: Verdicts | None = None
         self._path: Path | None = None
         self._ledger: SharedLedger | None = None
@@ -112,19 +111,21 @@ class Reporter:
 
     def conclude(self) -> None:
         """The last item has been reported; what is still open is decided, and a session without any call is no pass."""
-        if self._verdicts is None:
+        if self._verdicts is None and self.gating is None:
             return
-        session = self._verdicts.session
-        if session.shouldfail or session.shouldstop or self.config.getoption("setuponly"):
+        verdicts = self.verdicts
+        if verdicts.session.shouldfail or verdicts.session.shouldstop:
             return
-        self._verdicts.close()
+        verdicts.close()
         runs = self.results.runs.values()
         asked = any(told.get("requests") or told.get("replayed") for told in runs)
-        if not asked and not session.testsfailed and any(told.get("of_conversation") for told in runs):
-            self._verdicts.complain(NOBODY_ASKED)
-        self._hold_against_baseline(self._verdicts)
+        if not asked and not verdicts.session.testsfailed and any(told.get("of_conversation") for told in runs):
+            verdicts.complain(NOBODY_ASKED)
+        self._hold_against_baseline(verdicts)
         if (survey := self._survey()) is not None:
-            self.notes += tidy(survey, self.config.rootpath, remove=self.options.record == "all")
+            removes = self.options.record == "all"
+            told_anyway = self.always if removes else self.notes
+            told_anyway += tidy(survey, self.config.rootpath, remove=removes)
 
     def _survey(self) -> Survey | None:
         """What there is of recordings, as this process or a worker found it."""
@@ -136,25 +137,33 @@ class Reporter:
     def _hold_against_baseline(self, verdicts: Verdicts) -> None:
         """Judge the session by its baseline, or make it the baseline of later ones."""
         if self.gating is not None:
-            self.gating.conclude(verdicts, self._books)
+            self.gating.conclude(verdicts, self._books, self._sees)
             self.notes += self.gating.lines()
         if self.options.new_baseline is not None:
             from ..baseline.update import update
 
             path = self.options.new_baseline
             try:
-                self.notes.append(update(path, verdicts.results, partial(is_seen, self.config)))
+                self.notes.append(update(path, verdicts.results, self._sees))
             except OSError as error:
                 text = f"{path}: the baseline could not be written: {error.strerror or error}"
                 verdicts.emit(f"{path.name}::update", "setup", "failed", text)
+
+    def _sees(self, nodeid: str) -> bool:
+        """Whether a node of this id would have been run, if there were one."""
+        state, ledger = existing_state(self.config), self.ledger()
+        deselects = state is not None and state.deselects
+        if deselects or (ledger is not None and ledger.noted(DESELECTED) is not None):
+            return False
+        return is_seen(self.config, nodeid)
 
     def summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The last words in the terminal."""
         if self._verdicts is not None:
             self._add_up()
             terminal.summary(terminalreporter, self.results, self.notes, directory.of_session(self.config))
-        for line in self.unwritten:
-            terminalreporter.write_line(f"convo: {line}", yellow=True)
+        for line in self.always:
+            terminalreporter.write_line(line, yellow=True)
 
     def write(self) -> None:
         """The reports in files: JSON where one was asked for, and the summary that GitHub shows."""
@@ -175,7 +184,7 @@ class Reporter:
         try:
             yield
         except OSError as error:
-            self.unwritten.append(f"{path} could not be written: {error.strerror or error}")
+            self.always.append(f"convo: {path} could not be written: {error.strerror or error}")
 
     def clean_up(self) -> None:
         """Remove what the session shared."""

@@ -279,7 +279,7 @@ def test_the_summary_for_github(convos, suite, monkeypatch):
     text = (convos.path / "summary.md").read_text()
     assert text.startswith("# Of another step\n## Conversations\n")
     assert "✅ 1 pass · ❌ 1 fail" in text
-    assert "| ❌ | `b/convo.toml` | stable fail: 0 of 10 runs passed, 8 needed" in text
+    assert "| ❌ | <code>b/convo.toml</code> | stable fail: 0 of 10 runs passed, 8 needed" in text
     assert "- 20 calls" in text
 
 
@@ -332,9 +332,7 @@ def test_runs_that_prove_nothing_do_not_replace_what_is_known(convos, suite):
     pytest_says(convos, "--convo-update-baseline")
     result = pytest_says(convos, "--convo-update-baseline", "--convo-max-calls=13")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(
-        ["baseline written to *: 1 of 2 cases measured now, 1 inconclusive and left as they were"]
-    )
+    result.stdout.fnmatch_lines(["baseline written to *: 1 of 2 cases measured now, 1 inconclusive *"])
     assert [sum(entry["runs"]) for entry in baseline(convos)["cases"].values()] == [10, 10]
 
 
@@ -372,3 +370,76 @@ def test_a_secret_in_a_name_is_refused(convos, monkeypatch):
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["*test_ask.py: a name here holds a secret*", "*pytest.param*"])
     assert "very-secret" not in result.stdout.str()
+
+
+def test_fresh_runs_are_neither_recorded_nor_replayed(convos, suite):
+    suite(a="yyyyyyyyyy", b="yyyyyyyyyy")
+    pytest_says(convos, "--convo-update-baseline")
+    suite(b="n" * 20)
+    for mode in ("new", "auto"):
+        result = pytest_says(convos, GATE, f"--convo-record={mode}")
+        result.stdout.fnmatch_lines(["*0 of 10 run again*"])
+        assert len(list(convos.path.rglob("run-*.yaml"))) == 20
+    result.stdout.fnmatch_lines(["10 calls · *"])
+
+
+@WAYS
+def test_a_suite_without_any_case_is_not_green(convos, suite, args):
+    suite(a="yyyyyyyyyy")
+    pytest_says(convos, "--convo-update-baseline")
+    for path in (convos.path / "a").iterdir():
+        path.unlink()
+    convos.write({"test_plain.py": "def test_plain(): pass\n"})
+    result = pytest_says(convos, GATE, *args)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*gone from this suite*"])
+    assert pytest_says(convos, GATE, "--collect-only").ret == 0
+
+
+def test_a_failed_case_is_no_pass_because_the_gate_cannot_tell(convos):
+    toml = 'runs = 2\n[bot]\nprovider = "scripted"\n[expect]\ncontains = "Yes"\n'
+    convos.say("a", toml=toml)
+    pytest_says(convos, "--convo-update-baseline")
+    convos.write({"a/script.toml": '[[reply]]\ntext = "No."\n'})
+    result = pytest_says(convos, GATE, "--convo-inconclusive=skip")
+    assert result.ret == 1
+
+
+@WAYS
+def test_what_a_conftest_deselects_or_a_mark_skips_is_not_gone(convos, suite, args):
+    test = "import pytest\n{}@pytest.mark.convo(runs=2)\ndef test_ask(bot): bot.ask('Well?')\n"
+    suite(a="yyyyyyyyyy", b="yyyyyyyyyy")
+    convos.write({"a/test_ask.py": test.format("")})
+    pytest_says(convos, "--convo-update-baseline")
+    convos.write({"a/test_ask.py": test.format("@pytest.mark.skip\n")})
+    assert "gone from this suite" not in pytest_says(convos, GATE, *args).stdout.str()
+    convos.write(
+        {
+            "conftest.py": "def pytest_collection_modifyitems(items):\n"
+            "    items[:] = [item for item in items if 'b/' not in item.nodeid]\n"
+        }
+    )
+    result = pytest_says(convos, GATE, *args)
+    assert "gone from this suite" not in result.stdout.str()
+    pytest_says(convos, "--convo-update-baseline", *args)
+    assert len(baseline(convos)["cases"]) == 3
+
+
+def test_the_directory_may_be_named_in_any_way(convos, suite, monkeypatch):
+    suite(a="yyyyyyyyyy", b="yyyyyyyyyy")
+    pytest_says(convos, "--convo-update-baseline")
+    for path in (convos.path / "b").iterdir():
+        path.unlink()
+    (convos.path / "below").mkdir()
+    monkeypatch.chdir(convos.path / "below")
+    result = pytest_says(convos, "..", "--rootdir=..", "--convo-baseline=../convo-baseline.json")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*b/convo.toml"])
+
+
+def test_some_runs_of_a_case_are_no_baseline(convos, suite):
+    suite(a="yyyyyyyyyy")
+    pytest_says(convos, "--convo-update-baseline")
+    result = pytest_says(convos, "--convo-update-baseline", "-k", "run-1")
+    assert sum(baseline(convos)["cases"]["a/convo.toml"]["runs"]) == 10
+    result.stdout.fnmatch_lines(["*not run in full, and left as they were*"])

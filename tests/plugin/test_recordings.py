@@ -364,3 +364,62 @@ def test_what_no_encoding_knows_is_recorded_too(convos):
     )
     assert convos.pytester.runpytest_subprocess("--convo-record=new").ret == 0
     assert convos.pytester.runpytest_subprocess("--convo-record=none").ret == 0
+
+
+def test_names_that_differ_in_odd_characters_have_recordings_of_their_own(convos, server):
+    convos.write(
+        {
+            "test_ask.py": "import pytest\n"
+            "@pytest.mark.parametrize('x', ['a', 'a?', 'a!', 'A?'])\n"
+            "def test_single(bot, x): bot.ask(x)\n"
+            "@pytest.mark.convo(runs=1)\n"
+            "@pytest.mark.parametrize('x', ['b', 'b?', 'b!'])\n"
+            "def test_marked(bot, x): bot.ask(x)\n"
+        }
+    )
+    assert convos.pytester.runpytest_subprocess("--convo-record=all").ret == 0
+    assert len(recordings(convos)) == 7
+    server.stop()
+    assert convos.pytester.runpytest_subprocess("--convo-record=none").ret == 0
+
+
+SLOW = """
+def pytest_collection_modifyitems(items):
+    items[:] = [item for item in items if "slow" not in item.name]
+"""
+
+
+@WAYS
+def test_recordings_of_what_this_session_does_not_run_are_kept(convos, server, args):
+    write(convos, "c")
+    convos.write(
+        {
+            "c/test_a.py": "def test_a(bot): bot.ask('a')\n"
+            "def test_slow(bot): bot.ask('slow')\n"
+            "def test_late(request): request.getfixturevalue('bot').ask('late')\n",
+            "test_other.py": "def test_other(): pass\n",
+        }
+    )
+    convos.pytester.runpytest_subprocess("--convo-record=new")
+    before = recordings(convos)
+    assert len(before) == 6
+    convos.write({"conftest.py": SLOW})
+    convos.pytester.runpytest_subprocess("--convo-record=all", *args)
+    assert recordings(convos) == before
+    convos.pytester.runpytest_subprocess("--convo-record=all", "c/test_a.py", *args)
+    assert recordings(convos) == before
+    convos.write({"c/convo.toml": "broken ="})
+    convos.pytester.runpytest_subprocess("--convo-record=all", "--continue-on-collection-errors", *args)
+    assert recordings(convos) == before
+
+
+@pytest.mark.parametrize("how", ["raise KeyboardInterrupt", "pytest.exit('enough')", "raise RuntimeError('bug')"])
+def test_a_test_that_is_broken_off_leaves_its_recording_as_it_was(convos, server, how):
+    test = "import pytest\ndef test_ask(bot):\n    bot.ask('one')\n    {}\n    bot.ask('two')\n"
+    convos.write({"test_ask.py": test.format("pass")})
+    convos.pytester.runpytest_subprocess("--convo-record=all")
+    before = answers(convos)
+    assert len(before) == 2
+    convos.write({"test_ask.py": test.format(how)})
+    convos.pytester.runpytest_subprocess("--convo-record=all")
+    assert answers(convos) == before
