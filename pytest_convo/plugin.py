@@ -70,6 +70,12 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 # -- collection
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if collection_path.name == "__recordings__" and _state(config) is not None:
+        return True  # there is one beside each conversation, with folders of its own and no test in any
+    return None
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if file_path.name != "convo.toml" and not _may_be_message_file(file_path.name):
         return None

@@ -92,7 +92,8 @@ class Engine:
 
     def want(self, job: Job) -> None:
         """Pytest has come to this job: start it next, spare or not."""
-        self._loop.call_soon_threadsafe(self._promote, job)
+        if job.fresh:
+            self._loop.call_soon_threadsafe(self._promote, job)
 
     def settled(self, group: str) -> None:
         """An outcome of `group` was entered in the ledger outside the engine."""

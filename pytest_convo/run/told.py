@@ -62,7 +62,7 @@ def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], re
 
     What is secret is taken out of the report before; where that fails, the report is withheld and the run an error.
     """
-    if REDACTOR not in item.stash:
+    if REDACTOR not in item.stash or _is_silent(report):
         return
     error = call.excinfo.value if call.excinfo is not None else None
     measurement = item.stash.get(MEASURED, None)
@@ -85,6 +85,12 @@ def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], re
     spent = [(f"convo.{name}", value) for name, value in figures([told]).items()]
     item.user_properties[:] = [*others, (PROPERTY, told["outcome"]), *spent]
     report.convo = told  # type: ignore[attr-defined]
+
+
+def _is_silent(report: pytest.TestReport) -> bool:
+    """Whether the phase decides nothing and its report has no text: so it is with nearly every setup."""
+    shows = report.longrepr is not None or report.sections or report.user_properties or hasattr(report, "wasxfail")
+    return report.when == "setup" and report.passed and not shows
 
 
 def _teller(item: pytest.Item, report: pytest.TestReport, measurement: Measurement | None) -> Redactor:

@@ -194,3 +194,19 @@ def test_the_schema_is_json(convos):
 def test_help_and_hooks_are_there(convos):
     result = convos.pytester.runpytest_inprocess("--help")
     result.stdout.fnmatch_lines(["*--convo-runs=N*", "*convo_runs*"])
+
+
+def test_folders_of_recordings_are_not_looked_into(convos):
+    convos.say("a", {"__recordings__/parts/test_x.py": "raise SystemExit"})
+    convos.pytester.makeconftest(
+        """
+        def pytest_collectstart(collector):
+            assert "__recordings__" not in str(collector.path)
+        """
+    )
+    assert collected(convos) == ["a/convo.toml::run-1"]
+
+
+def test_where_there_is_no_conversation_every_folder_is_as_any_other(convos):
+    convos.write({"__recordings__/test_x.py": "def test_x(): pass"})
+    assert collected(convos) == ["__recordings__/test_x.py::test_x"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from pytest_convo.testing import ScriptedReply, ScriptedServer
@@ -170,6 +172,8 @@ def test_recorded_results_of_tools_can_be_replayed(shop):
 
 
 TEST = """
+import shutil
+
 import pytest
 
 @pytest.mark.convo(runs=2)
@@ -423,3 +427,19 @@ def test_a_test_that_is_broken_off_leaves_its_recording_as_it_was(convos, server
     convos.write({"test_ask.py": test.format(how)})
     convos.pytester.runpytest_subprocess("--convo-record=all")
     assert answers(convos) == before
+
+
+def test_of_a_replay_that_passes_nothing_more_is_kept(convos, server):
+    convos.write({"convo.toml": (convos.path / "convo.toml").read_text().replace("runs = 3", "runs = 1")})
+    write(convos, "a", "b", "c")
+    convos.write({"test_x.py": "def test_x(bot): bot.ask('x')\n"})
+    convos.pytester.runpytest_subprocess("--convo-record=new")
+    shutil.rmtree(convos.path / ".convo")
+    result = convos.pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    assert result.parseoutcomes() == {"passed": 4}
+    assert not (convos.path / ".convo").exists()
+    convos.write({"b/convo.toml": '[expect]\ncontains = "never said"\n'})  # fails
+    (convos.path / "c/__recordings__/run-1.yaml").unlink()  # is asked
+    result = convos.pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    assert result.parseoutcomes() == {"passed": 3, "failed": 1}
+    assert {path.parents[2].name for path in convos.path.rglob("events.jsonl")} == {"b", "c"}
