@@ -222,12 +222,16 @@ def write_conversations(
     return root
 
 
-def write_tests(root: Path, count: int) -> Path:
-    """`count` directories of one test file with one empty test each."""
+def write_tests(root: Path, count: int, *, runs: int = 1) -> Path:
+    """`count` directories of one test file with one empty test each, parametrised where it has several `runs`."""
+    test = "def test_nothing():\n    pass\n"
+    if runs > 1:
+        mark = f'@pytest.mark.parametrize("number", range({runs}))'
+        test = f"import pytest\n\n\n{mark}\ndef test_nothing(number):\n    pass\n"
     for number in range(count):
         directory = root / f"question_{number:05}"
         directory.mkdir(parents=True)
-        (directory / f"test_{number:05}.py").write_text("def test_nothing():\n    pass\n")
+        (directory / f"test_{number:05}.py").write_text(test)
     return root
 
 

@@ -10,6 +10,7 @@ from common import cpu, median, peak, ratio, spread, wall
 
 RUNS = 5
 TRIVIAL = "pytest without the plugin, as many trivial parametrised tests"
+SPREAD = "the same, in as many directories as there are conversations"
 REPLAYED = "pytest-convo, every run replayed"
 
 
@@ -19,9 +20,11 @@ def main() -> None:
     with common.workplace() as root:
         recorded = _recorded(root / "recorded", count)
         trivial = _trivial(root / "trivial", count * RUNS)
+        spread_out = common.write_tests(root / "spread", count, runs=RUNS)
         found = common.rounds(
             {
                 TRIVIAL: common.conversations(trivial, "-p", "no:convo"),
+                SPREAD: common.conversations(spread_out, "-p", "no:convo"),
                 REPLAYED: common.conversations(recorded, "--convo-record=none"),
                 "pytest-convo, every run replayed, all of them": common.conversations(
                     recorded, "--convo-record=none", "--convo-eager"
