@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -98,6 +99,27 @@ def convos(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Convos
     # pytest 9.1 warns of a plugin that an earlier session in the same process has loaded.
     pytester.makeini("[pytest]\nfilterwarnings =\n    ignore::pytest.PytestAssertRewriteWarning\n")
     return Convos(pytester)
+
+
+class Clock:
+    """Time that passes where somebody sleeps; several may sleep at once."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture(params=MODES)

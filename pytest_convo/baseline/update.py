@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,13 +13,13 @@ from .compare import entry_of
 from .file import Baseline, Entry, read, write
 
 
-def update(path: Path, results: Results, selected: Callable[[str], bool]) -> str:
-    """Write the cases of this session; what the session did not look at stays. A line that says what was done.
+def update(path: Path, results: Results, selected: Callable[[str], bool]) -> list[str]:
+    """Write the cases of this session; what the session did not look at stays. Lines that say what was done.
 
     A case whose runs prove nothing, as those that a cap cut short, is left as it was. A file that is no baseline is
     replaced. Raises `OSError` where the file cannot be written.
     """
-    known = _known(path)
+    known, lost = _known(path)
     found = {group.id: entry_of(group) for group in results.groups.values() if _proves(group)}
     unmeasured = results.groups.keys() - found.keys()
     kept = {id_: entry for id_, entry in known.items() if id_ in unmeasured or not selected(id_)}
@@ -30,7 +29,7 @@ def update(path: Path, results: Results, selected: Callable[[str], bool]) -> str
     told = [f"{len(found)} of {len(cases)} cases measured now"]
     told += [f"{len(unmeasured)} inconclusive or not run in full, and left as they were"] if unmeasured else []
     told += [f"{gone} gone"] if gone else []
-    return f"baseline written to {path.name}: {', '.join(told)}"
+    return [*lost, f"baseline written to {path.name}: {', '.join(told)}"]
 
 
 def _proves(group: GroupResult) -> bool:
@@ -38,9 +37,9 @@ def _proves(group: GroupResult) -> bool:
     return group.settled not in (None, Verdict.INCONCLUSIVE) and group.rule.n == group.declared
 
 
-def _known(path: Path) -> dict[str, Entry]:
+def _known(path: Path) -> tuple[dict[str, Entry], list[str]]:
+    """The cases of the file so far, and what is to be said where it is no baseline."""
     try:
-        return dict(read(path).cases) if path.exists() else {}
+        return dict(read(path).cases) if path.exists() else {}, []
     except FormatError as error:
-        warnings.warn(f"{error.path} {error.what}; it is written anew, without what stood in it", stacklevel=2)
-        return {}
+        return {}, [f"{path.name} {error.what}: written anew, without what stood in it"]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..record.recording import RunRecording
+from ..record.stale import ROOT, stale_files
 from ..redaction import Redactor
 from ..run.session import RUN, Run
 from .selection import looks_for_a_part
@@ -22,8 +23,6 @@ from .state import State, of
 
 if TYPE_CHECKING:
     from ..run.measure import Spec
-
-FOLDER = "__recordings__"
 
 SURVEY = "survey of recordings"
 """The note in the ledger by which a worker tells the controller which recordings there are that nothing uses."""
@@ -48,7 +47,7 @@ def of_test(item: pytest.Item, redactor: Redactor) -> RunRecording:
 
 
 def _open(state: State, directory: Path, folders: Sequence[str], redactor: Redactor, run: int) -> RunRecording:
-    root = directory / FOLDER
+    root = directory / ROOT
     if state.fresh:  # a sample of its own: nothing recorded answers it, and nothing of it is kept
         return RunRecording(root / "of no fresh run" / f"run-{run}.yaml", root, "auto", redactor)
     return RunRecording(root.joinpath(*folders, f"run-{run}.yaml"), root, state.options.record, redactor)
@@ -76,7 +75,7 @@ def complete(state: State, directory: Path, case: str | None, runs: int) -> bool
     """Whether a recording is there for every run, so that as a rule nobody need be asked."""
     if state.options.record in ("none", "all"):
         return state.options.record == "none"
-    folder = directory.joinpath(FOLDER, *([case] if case else []))
+    folder = directory.joinpath(ROOT, *([case] if case else []))
     return all((folder / f"run-{run}.yaml").exists() for run in range(1, runs + 1))
 
 
@@ -123,12 +122,10 @@ def survey(state: State, items: Sequence[pytest.Item]) -> Survey:
     Nothing is said where tests were looked for by node id, and of what was not collected: a conversation that is broken
     or that no argument names, a file of tests beside it.
     """
-    from ..record.stale import stale_files
-
     beside: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
     for item in items:
         beside[item.path.parent].append(item)
-    roots = sorted(directory / FOLDER for directory in beside if (directory / FOLDER).is_dir())
+    roots = sorted(directory / ROOT for directory in beside if (directory / ROOT).is_dir())
     if looks_for_a_part(state.config):
         return Survey(tuple(map(str, roots)))
     fewer_runs = state.resolver.overrides("runs")
@@ -148,7 +145,7 @@ def _recordings(item: pytest.Item) -> Iterator[Path]:
     Any test may ask: `request.getfixturevalue("bot")` shows nowhere.
     """
     run: Run | None = item.stash.get(RUN, None)
-    root = item.path.parent / FOLDER
+    root = item.path.parent / ROOT
     if run is not None and run.spec is not None:
         yield root.joinpath(*([run.spec.case] if run.spec.case else []), f"run-{run.number}.yaml")
     if isinstance(item, pytest.Function):

@@ -35,11 +35,12 @@ class Setup:
         directory = item.path.parent
         settings = state.resolver.resolve(directory).settings
         hook = state.hook(directory)
+        hidden = redactor(settings, hook)
         return cls(
             settings,
             system_prompt(state, directory, settings),
-            model_maker(state, settings, directory, None, hook),
-            redactor(settings, hook),
+            model_maker(state, settings, directory, None, hook, hidden),
+            hidden,
             tools_maker(directory, hook),
         )
 

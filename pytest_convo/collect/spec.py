@@ -72,13 +72,13 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
     conversation = _try(
         errors, lambda: read(directory, variables=settings.vars, regenerate=settings.regenerate, scan=scan)
     )
-    model = model_maker(state, settings, directory, case, hook)
+    hidden = redactor(settings, hook)
+    model = model_maker(state, settings, directory, case, hook, hidden)
     asks = _try(errors, lambda: model(1)) is not None and settings.bot.provider == "openai"
     if asks and not complete(state, directory, case, settings.runs):
         state.preload()
     if conversation is None or errors:
         raise FormatErrors(errors)
-    hidden = redactor(settings, hook)
     checks = checks_for(
         settings.expect,
         conversation.turns,
@@ -165,10 +165,8 @@ def system_prompt(state: State, directory: Path, settings: Settings) -> str | No
 
 
 def model_maker(
-    state: State, settings: Settings, directory: Path, case: str | None, hook: Any
+    state: State, settings: Settings, directory: Path, case: str | None, hook: Any, hidden: Redactor
 ) -> Callable[[int], ChatModel]:
-    hidden = redactor(settings, hook)
-
     def make(run: int) -> ChatModel:
         from ..bot.factory import make_model
 

@@ -69,7 +69,7 @@ def _row(group: GroupResult, verdict: Verdict | None) -> str:
 
 def _details(group: GroupResult) -> Iterator[str]:
     text = describe(group.to_report())
-    fence = "`" * max(3, *(len(run) + 1 for run in _backticks(text)), 0)
+    fence = "`" * max([3, *(len(run) + 1 for run in _backticks(text))])
     yield f"\n<details><summary><code>{_html(group.id)}</code></summary>\n\n{fence}text\n{text}\n{fence}\n</details>"
 
 

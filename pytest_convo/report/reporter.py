@@ -144,7 +144,7 @@ class Reporter:
 
             path = self.options.new_baseline
             try:
-                self.notes.append(update(path, verdicts.results, self._sees))
+                self.notes += update(path, verdicts.results, self._sees)
             except OSError as error:
                 text = f"{path}: the baseline could not be written: {error.strerror or error}"
                 verdicts.emit(f"{path.name}::update", "setup", "failed", text)

@@ -9,6 +9,7 @@ import pytest
 
 from ..agreement.simulate import Planned, describe, simulate
 from ..collect.state import State
+from ..errors import ConvoError
 from ..options import BASELINE, Options
 from ..run.group import Group
 from .words import count
@@ -25,10 +26,13 @@ MANY = 100
 
 
 def show(state: State, config: pytest.Config) -> None:
-    """Print the rates of the selected groups."""
+    """Print the rates of the selected groups; `pytest.UsageError` where the baseline cannot be read."""
     writer = config.get_terminal_writer()
-    for line in lines(list(state.runs.groups.values()), state.options, config.rootpath):
-        writer.line(line)
+    try:
+        for line in lines(list(state.runs.groups.values()), state.options, config.rootpath):
+            writer.line(line)
+    except ConvoError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def lines(groups: list[Group], options: Options, rootdir: Path) -> Iterator[str]:

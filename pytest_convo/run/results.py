@@ -104,7 +104,7 @@ def spent_by(runs: Iterable[Told]) -> Spent:
     """What these runs have told of what they spent."""
     runs = list(runs)
     return Spent(
-        calls=sum(told.get("calls", 0) for told in runs),
+        calls=sum(told.get("requests", 0) for told in runs),
         billed=_usage(runs, "billed"),
         accepted=_usage(runs, "tokens"),
         usd=sum(told.get("usd") or 0.0 for told in runs),

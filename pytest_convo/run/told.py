@@ -179,7 +179,6 @@ def _spent(attempts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     counted = [attempt for attempt in attempts if attempt["usage"] is not None]
     usd = [attempt["usd"] for attempt in counted if attempt["usd"] is not None]
     return {
-        "calls": len(attempts),
         "billed": [sum(found["usage"][name] for found in counted) for name in ("prompt_tokens", "completion_tokens")],
         "usd": round(sum(usd), 9) if usd or not attempts else None,
         "unpriced": sorted({attempt["model"] for attempt in counted if attempt["usd"] is None}),

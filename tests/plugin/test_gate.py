@@ -269,6 +269,10 @@ def test_the_rates_of_the_suite(convos, suite):
     again = pytest_says(convos, "--convo-simulate")
     again.stdout.fnmatch_lines(["pass rates and runs of 5 cases from the baseline"])
     assert pytest_says(convos, "--convo-simulate").stdout.lines[:-1] == again.stdout.lines[:-1]
+    convos.write({"convo-baseline.json": "garbage"})
+    broken = pytest_says(convos, "--convo-simulate")
+    assert broken.ret == pytest.ExitCode.USAGE_ERROR
+    broken.stderr.fnmatch_lines(["*convo-baseline.json: is no baseline*"])
 
 
 def test_the_summary_for_github(convos, suite, monkeypatch):
@@ -313,8 +317,9 @@ def test_junit_has_the_figures_of_groups_and_of_single_runs(convos):
 def test_what_is_no_baseline_is_written_anew(convos, suite, text):
     suite(a="yyyyyyyyyy")
     convos.write({"convo-baseline.json": text})
-    result = pytest_says(convos, "--convo-update-baseline", "-W", "default")
+    result = pytest_says(convos, "--convo-update-baseline")
     assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(["convo-baseline.json is no baseline: *: written anew*"])
     assert list(baseline(convos)["cases"]) == ["a/convo.toml"]
 
 

@@ -21,27 +21,6 @@ DEAR = Prices(Price(1000.0, 2000.0))
 """A tenth of a cent for a token of a prompt, two for one of an answer."""
 
 
-class Clock:
-    """Time that passes where somebody sleeps; several may sleep at once."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-        self.slept: list[float] = []
-
-    def __call__(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
-        await asyncio.sleep(0)
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def ledger():
     ledger = Notebook()
