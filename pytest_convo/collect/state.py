@@ -83,7 +83,7 @@ class State:
         """The hooks as the conftests at and above a directory implement them."""
         session: pytest.Session | None = self.config.pluginmanager.get_plugin("session")
         # Before there is a session, as with --convo-explain, the conftests of the arguments are all there is.
-        return self.config.hook if session is None else session.gethookproxy(directory)
+        return self.config.hook if session is None else _Hooks(session, directory)
 
     def checks(self, directory: Path) -> Mapping[str, Callable[..., Any]]:
         """The checks that conftests add for a directory, the nearest last."""
@@ -104,6 +104,18 @@ class State:
         if hanging:
             names = ", ".join(hanging)
             warnings.warn(f"pytest-convo did not wait for tools that still run: {names}", stacklevel=2)
+
+
+class _Hooks:
+    """The hooks of a directory, looked up at each call: pytest's own proxy knows of the conftests loaded so far, and
+    would let those of a neighbour in that is collected later."""
+
+    def __init__(self, session: pytest.Session, directory: Path) -> None:
+        self._session = session
+        self._directory = directory
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session.gethookproxy(self._directory), name)
 
 
 def of(config: pytest.Config) -> State:

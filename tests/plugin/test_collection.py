@@ -210,3 +210,18 @@ def test_folders_of_recordings_are_not_looked_into(convos):
 def test_where_there_is_no_conversation_every_folder_is_as_any_other(convos):
     convos.write({"__recordings__/test_x.py": "def test_x(): pass"})
     assert collected(convos) == ["__recordings__/test_x.py::test_x"]
+
+
+def test_a_conftest_speaks_for_what_lies_below_it_and_for_no_neighbour(convos):
+    for name in ("first", "second"):
+        convos.say(
+            name,
+            {
+                "conftest.py": "def pytest_convo_tools():\n"
+                f"    def look() -> str:\n        return 'seen by {name}'\n    return [look]\n"
+                f"def pytest_convo_redact(text):\n    return text.replace('of {name}', '')\n",
+                "script.toml": '[[reply]]\nwhen = "Hello"\ncalls = [{ name = "look" }]\n'
+                f"[[reply]]\nwhen = 'seen by {name}$'\ntext = 'It was {name}.'\n",
+            },
+        )
+    convos.pytester.runpytest("-p", "no:cacheprovider").assert_outcomes(passed=2)
