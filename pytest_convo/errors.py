@@ -13,9 +13,12 @@ ConvoError
 │   ├── RunTimeout         the run's time was used up
 │   ├── RedactionError     what is secret in a text could not be told: it is not written
 │   └── CheckError         a check could not be evaluated
+│       └── Unjudged       and may be evaluated another time
+│           └── UnusableVerdict  a judge answered, and said neither "pass" nor "fail" so that it counts
 └── BotFailure             a valid measurement of a bot that did not do it        → outcome `fail`
     ├── CheckFailed        a check does not hold
     ├── ContextOverflow    the conversation no longer fits the model's context
+    ├── FormRefused        a judge's server does not take the form in which the verdict was asked for
     └── TooManyRounds      it went on calling tools
 
 Each says what is wrong, where (file and line), and what to do, in at most three lines.
@@ -125,6 +128,16 @@ class CheckError(HarnessError):
     transient = False
 
 
+class Unjudged(CheckError):
+    """A check could not be evaluated this time: the model that it asks did not do its part."""
+
+    transient = True
+
+
+class UnusableVerdict(Unjudged):
+    """A judge's answer that is no verdict."""
+
+
 class BotFailure(ConvoError):
     """The bot was measured and did not do it: the run's outcome is `fail`."""
 
@@ -139,3 +152,10 @@ class ContextOverflow(BotFailure):
 
 class TooManyRounds(BotFailure):
     """The bot went on calling tools until its rounds were used up."""
+
+
+class FormRefused(BotFailure):
+    """The server does not take the form in which an answer was asked for; it is asked for in another.
+
+    It is among what recordings keep, so that a replay asks in the same forms; nobody but who asks ever sees it.
+    """

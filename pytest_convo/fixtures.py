@@ -1,4 +1,4 @@
-"""The fixtures: `convo`, a transcript of the conversation beside the test, and `bot`, to ask what one likes."""
+"""The fixtures: `convo`, what the bot said in this run; `bot`, to ask; `convo_snapshot`, to compare with."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from .collect.asking import Bot
+    from .collect.snapshot import ConvoSnapshot
     from .conversation.transcript import Transcript
 
 
@@ -31,3 +32,14 @@ def bot(request: pytest.FixtureRequest) -> Iterator[Bot]:
     made = Bot(request.node)
     yield made
     made.close()
+
+
+@pytest.fixture
+def convo_snapshot(request: pytest.FixtureRequest) -> ConvoSnapshot:
+    """The snapshot of what was said, through syrupy: `assert convo == convo_snapshot`.
+
+    `--snapshot-update` writes it. `convo_snapshot(alike="similar")` compares the texts by an equivalence.
+    """
+    from .collect.snapshot import snapshot
+
+    return snapshot(request.node)

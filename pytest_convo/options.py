@@ -104,6 +104,12 @@ def add_options(parser: pytest.Parser) -> None:
         action="store_true",
         help="print how often the gate would go red for this suite, and why; call nothing",
     )
+    add(
+        "--convo-judge-check",
+        dest="convo_judge_check",
+        action="store_true",
+        help="give each judge replies whose verdict is known before it judges any; one that fails judges nothing",
+    )
     add("--convo-json", metavar="PATH", dest="convo_json", help="write a report of every group and run as JSON")
     add("--convo-dry", dest="convo_dry", action="store_true", help="print every request; call nothing, write nothing")
     add(
@@ -139,11 +145,16 @@ class Options:
     """Where the session's own baseline goes, if anywhere."""
     non_inferior: float | None
     simulate: bool
+    judge_check: bool
+    """Whether judges are checked before they judge."""
+    approving: bool
+    """Whether the answers of this session become the approved replies of later ones."""
 
     @property
     def full(self) -> bool:
-        """Whether every run is made: what is recorded or counted for a baseline must not stop when it looks good."""
-        return self.record in ("new", "all") or self.baseline is not None or self.new_baseline is not None
+        """Whether every run is made: what is recorded, counted or approved must not stop when it looks good."""
+        kept = self.baseline is not None or self.new_baseline is not None or self.approving
+        return self.record in ("new", "all") or kept
 
 
 def read(config: pytest.Config) -> Options:
@@ -159,6 +170,8 @@ def read(config: pytest.Config) -> Options:
         max_calls=_first(config, "max_calls", None, _positive),
         max_tokens=_first(config, "max_tokens", None, _positive),
         simulate=config.getoption("convo_simulate"),
+        judge_check=config.getoption("convo_judge_check"),
+        approving=bool(config.getoption("update_snapshots", False)),  # syrupy's --snapshot-update
         **_gate(config),
     )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from . import options
-from .fixtures import bot, convo
+from .fixtures import bot, convo, convo_snapshot
 
 if TYPE_CHECKING:
     import warnings
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .collect.state import State
     from .report.reporter import Reporter
 
-__all__ = ["bot", "convo"]
+__all__ = ["bot", "convo", "convo_snapshot"]
 
 
 # -- start

@@ -94,6 +94,7 @@ def convos(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Convos
         "OPENAI_API_KEY",
         "PYTEST_ADDOPTS",
         "GITHUB_STEP_SUMMARY",
+        "PYTEST_XDIST_WORKER",  # the tests themselves may run under xdist
     ):
         monkeypatch.delenv(name, raising=False)
     # pytest 9.1 warns of a plugin that an earlier session in the same process has loaded.

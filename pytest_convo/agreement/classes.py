@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from itertools import chain
 
 Class = list[int]
@@ -47,6 +47,69 @@ def _cliques(groups: list[Class], answers: Sequence[str], same: Callable[[str, s
         else:
             found.append([group])
     return found
+
+
+def place(
+    found: Sequence[Sequence[str]],
+    new: str,
+    same: Callable[[str, str], bool],
+    key: Callable[[str], str] = normalise,
+) -> int:
+    """The index of the class that `new` joins, `len(found)` where it opens one: as `classes` puts it, answer by answer.
+
+    `found` are the classes so far, in the order in which they appeared, each with its answers in run order. Whoever
+    calls often hands in a `key` that remembers what `normalise` made of a text.
+    """
+    asking = _pairs_to_compare(found, new, key)
+    answer: bool | None = None
+    while True:
+        try:
+            pair = asking.send(answer)
+        except StopIteration as ended:
+            return int(ended.value)
+        answer = same(*pair)
+
+
+async def join(
+    found: Sequence[Sequence[str]],
+    new: str,
+    same: Callable[[str, str], Awaitable[bool]],
+    key: Callable[[str], str] = normalise,
+) -> int:
+    """`place`, where it takes waiting to tell whether two answers say the same."""
+    asking = _pairs_to_compare(found, new, key)
+    answer: bool | None = None
+    while True:
+        try:
+            pair = asking.send(answer)
+        except StopIteration as ended:
+            return int(ended.value)
+        answer = await same(*pair)
+
+
+def _pairs_to_compare(
+    found: Sequence[Sequence[str]], new: str, key: Callable[[str], str]
+) -> Generator[tuple[str, str], bool | None, int]:
+    """Yields two answers, takes whether they say the same, until it can return the index of the class."""
+    wanted = key(new)
+    kinds = [_first_of_each_text(members, key) for members in found]
+    for index, kind in enumerate(kinds):
+        if wanted in kind:
+            return index
+    for index, kind in enumerate(kinds):
+        for other in kind.values():
+            if not (yield other, new):
+                break
+        else:
+            return index
+    return len(found)
+
+
+def _first_of_each_text(answers: Sequence[str], key: Callable[[str], str]) -> dict[str, str]:
+    kind: dict[str, str] = {}
+    for answer in answers:
+        kind.setdefault(key(answer), answer)
+    return kind
 
 
 def by_size(classes: Sequence[Class]) -> list[Class]:

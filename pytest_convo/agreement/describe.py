@@ -4,67 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from textwrap import indent
 
-from .classes import agreement_of, by_size, classes
-from .excerpt import excerpts, printable
+from ..texts import printable
+from .answers import Both, correctness, fails_by_answers
+from .excerpt import excerpts
 from .flip import flip_chance
 from .interval import jeffreys, lower_bound, upper_bound
 from .outcome import Outcome
-from .verdict import Rule, Tally, Verdict, label
+from .report import GroupReport, RunReport
+from .said import alike, answers_figures, answers_line, said
+from .tally import Tally, Verdict
+from .verdict import label
+
+__all__ = ["GroupReport", "RunReport", "answers_figures", "answers_line", "describe", "headline"]
 
 _WIDTH = 100
-_CLASSES = 5
 _FEW = 20
 _CLOSE_CALL = 0.1
 _WORTH_A_WORD = 0.05
 _SPANS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class RunReport:
-    """One run of a group, as a person hears of it.
-
-    `outcome` is None for a spared run; `reason` says why a run failed or measured nothing; `answer` is what the bot
-    said, "" where it said nothing; `seconds` is 0 where it is not known; `retried`: an error went before `outcome`;
-    `replayed`: every answer came from a recording.
-    """
-
-    run: str
-    outcome: Outcome | None
-    reason: str = ""
-    answer: str = ""
-    seconds: float = 0.0
-    retried: bool = False
-    replayed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class GroupReport:
-    """A group that has its verdict; `rule` is that of the selected `runs`, of `declared_runs` in all."""
-
-    verdict: Verdict
-    rule: Rule
-    declared_runs: int
-    runs: tuple[RunReport, ...]
-
-    @property
-    def tally(self) -> Tally:
-        return Tally.of(run.outcome for run in self.runs if run.outcome is not None)
-
-
 def describe(group: GroupReport) -> str:
     """The whole paragraph: label and tally, what the bot said and why that failed, and what it all proves."""
-    sections = (_answers, _reasons, _retried, _replayed, _pass_rate, _close_call, _seconds)
+    sections = (_said, _reasons, _retried, _replayed, _pass_rate, _close_call, _seconds)
     details = chain.from_iterable(section(group) for section in sections)
     return "\n".join([_tally(group), *(indent(detail, "  ") for detail in details)])
 
 
 def headline(group: GroupReport) -> str:
     """One line, for the short summary: label and tally, and unless it passed the reason of most runs."""
-    if group.verdict == Verdict.PASS:
+    if group.verdict == Verdict.PASS or _failed_by_answers_alone(group):
         return _tally(group)
     outcome = Outcome.FAIL if group.verdict == Verdict.FAIL else Outcome.ERROR
     reasons = [reason for reason, _ in _by_reason(group, outcome) if reason]
@@ -74,16 +46,26 @@ def headline(group: GroupReport) -> str:
     return f"{_tally(group)} ({excerpts([first_line], 80)[0]})"
 
 
+def _failed_by_answers_alone(group: GroupReport) -> bool:
+    """Whether no reason of a run says why the group failed."""
+    rule, tally = group.rule, group.tally
+    return fails_by_answers(rule, tally) and correctness(rule).decide(tally) is not Verdict.FAIL
+
+
 def _tally(group: GroupReport) -> str:
     tally = group.tally
-    parts = [_passed(tally), group.rule.demand]
+    parts = [_passed(tally), correctness(group.rule).demand]
     if tally.errors:
         parts.append(_count(tally.errors, "error"))
     text = f"{label(tally, group.verdict)}: {', '.join(parts)}"
+    if isinstance(group.rule, Both):
+        text += f"; {alike(group.rule.answers, tally)}"
     if spared := len(group.runs) - tally.total:
         text += f"; decided early, {_count(spared, 'run')} spared"
-    if (skipped := group.rule.n - len(group.runs)) > 0:
-        text += f"; {_count(skipped, 'run')} skipped"
+    if (unheard := group.rule.n - len(group.runs) - group.skipped) > 0:
+        text += f"; decided without the other {unheard if unheard > 1 else 'run'}"
+    if group.skipped:
+        text += f"; {_count(group.skipped, 'run')} skipped"
     if group.rule.n < group.declared_runs:
         text += f" ({group.rule.n} of {_count(group.declared_runs, 'run')} selected)"
     return text
@@ -95,27 +77,8 @@ def _passed(tally: Tally) -> str:
     return f"{tally.passes} of {_count(tally.measured, 'run')} passed"
 
 
-def _answers(group: GroupReport) -> Iterator[str]:
-    """The classes of answers: on one line where they fit, else one a line."""
-    answers = [run.answer for run in group.runs if run.answer]
-    if not answers:
-        return
-    found = by_size(classes(answers))
-    shown = found[:_CLASSES]
-    texts = excerpts([answers[members[0]] for members in shown], _WIDTH - 12)
-    entries = [f"{len(members)} × «{text}»" for members, text in zip(shown, texts, strict=True)]
-    if others := sum(map(len, found[_CLASSES:])):
-        entries.append(f"{others} × other answers")
-    title = f"answers{_agreement(agreement_of(found))}:"
-    line = f"{title} {' · '.join(entries)}"
-    yield line if len(line) <= _WIDTH - 2 else "\n  ".join([title, *entries])
-
-
-def _agreement(share: float | None) -> str:
-    """How much answers that differ agree with each other; where all are the same it needs no words."""
-    if share is None or share == 1:
-        return ""
-    return f" ({100 * share:.0f} % of pairs agree)" if share else " (no two agree)"
+def _said(group: GroupReport) -> Iterator[str]:
+    return said(group, _WIDTH - 2)
 
 
 def _reasons(group: GroupReport) -> Iterator[str]:
@@ -168,7 +131,8 @@ def _proof(tally: Tally, verdict: Verdict) -> str:
 def _close_call(group: GroupReport) -> Iterator[str]:
     chance = flip_chance(group.tally, group.verdict, group.rule)
     if chance is not None and chance >= _CLOSE_CALL:
-        yield f"close call: would flip in about {100 * chance:.0f} % of reruns"
+        by = "by passes alone it " if isinstance(group.rule, Both) else ""
+        yield f"close call: {by}would flip in about {100 * chance:.0f} % of reruns"
 
 
 def _seconds(group: GroupReport) -> Iterator[str]:

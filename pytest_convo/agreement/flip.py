@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from .verdict import Rule, Tally, Verdict
+from .answers import correctness, fails_by_answers
+from .tally import Rule, Tally, Verdict
 
 _OTHER = {Verdict.PASS: Verdict.FAIL, Verdict.FAIL: Verdict.PASS}
 
@@ -15,10 +16,13 @@ def flip_chance(tally: Tally, verdict: Verdict, rule: Rule) -> float | None:
     It is the posterior predictive probability after `tally` with the Jeffreys prior: the chance of a pass is
     Beta(P + ½, F + ½), hence of n new runs the passes are beta-binomial. For a sequential test a rerun may also end
     inconclusive, which is no flip. None for an inconclusive verdict, which has no other.
+
+    Where the answers must be alike too, it is the chance for correctness alone; and None where they were too
+    different, as of answers it says nothing.
     """
-    if verdict == Verdict.INCONCLUSIVE:
+    if verdict == Verdict.INCONCLUSIVE or fails_by_answers(rule, tally):
         return None
-    return verdict_chances(tally, rule)[_OTHER[verdict]]
+    return verdict_chances(tally, correctness(rule))[_OTHER[verdict]]
 
 
 def verdict_chances(tally: Tally, rule: Rule) -> dict[Verdict, float]:

@@ -8,8 +8,8 @@ from enum import StrEnum
 from math import ceil
 from typing import Any
 
+from ..texts import one_line
 from .drop import common_drop, largest_drop
-from .excerpt import one_line
 from .power import Stratum, smallest_drop
 from .regression import Arm, Pair, stratified_p
 from .suspects import (

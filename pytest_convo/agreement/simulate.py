@@ -13,11 +13,12 @@ from math import exp, lgamma, log, log1p, prod
 from operator import mul
 from typing import NamedTuple
 
+from .answers import correctness
 from .gate import SUITE_ALPHA, GateResult, is_blind
 from .interval import jeffreys
 from .regression import Arm, stratified_p
 from .suspects import CONFIRMATION_RUNS, Case, halves, suspects_of
-from .verdict import Rule, Tally, Verdict
+from .tally import Rule, Tally, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +198,11 @@ def _mean_product_with_one(usual: Sequence[float], others: Sequence[float]) -> f
 
 
 def _own_pass(rule: Rule, rate: float) -> float:
-    """The chance that a case gets its PASS, walked run by run up to where its rule decides."""
+    """The chance that a case gets its PASS, walked run by run up to where its rule decides.
+
+    Whether answers are alike is not simulated: such a rule is held to correctness alone.
+    """
+    rule = correctness(rule)
     passed = 0.0
     still_open = {0: 1.0}
     for run in range(1, rule.n + 1):

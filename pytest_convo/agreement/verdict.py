@@ -3,82 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Literal
 
-from .outcome import Outcome
+from .answers import Alike, Both
+from .tally import Rule, Tally, Verdict
 from .threshold import needed
 
-
-class Verdict(StrEnum):
-    """What a group's runs prove together."""
-
-    PASS = "pass"
-    FAIL = "fail"
-    INCONCLUSIVE = "inconclusive"
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How many runs of a group have ended, by outcome."""
-
-    passes: int = 0
-    fails: int = 0
-    errors: int = 0
-
-    @classmethod
-    def of(cls, outcomes: Iterable[Outcome]) -> Tally:
-        """The tally of `outcomes`, whose order does not matter."""
-        count = Counter(outcomes)
-        return cls(count[Outcome.PASS], count[Outcome.FAIL], count[Outcome.ERROR])
-
-    def add(self, outcome: Outcome) -> Tally:
-        """The tally with one more run."""
-        return Tally(
-            self.passes + (outcome == Outcome.PASS),
-            self.fails + (outcome == Outcome.FAIL),
-            self.errors + (outcome == Outcome.ERROR),
-        )
-
-    @property
-    def measured(self) -> int:
-        """The runs that say something about the bot: an error says nothing."""
-        return self.passes + self.fails
-
-    @property
-    def total(self) -> int:
-        return self.passes + self.fails + self.errors
-
-
-class Rule(Protocol):
-    """When a group is decided, and how."""
-
-    @property
-    def n(self) -> int:
-        """The most runs that may be made."""
-
-    @property
-    def first(self) -> int:
-        """The fewest passes that can be a PASS: so many runs may start at once without starting one too many."""
-
-    @property
-    def text(self) -> str:
-        """What the rule asks for, in words that stand by themselves: "needs 4 of 5"."""
-
-    @property
-    def demand(self) -> str:
-        """The same behind a tally: "4 needed"."""
-
-    def decide(self, tally: Tally) -> Verdict | None:
-        """The verdict, or None while it is open; to be asked after every run.
-
-        INCONCLUSIVE comes only when nothing is left to run: where errors are tried again, ask with the tally in
-        which the new outcomes stand in their place. The first PASS or FAIL holds, whatever ends after it.
-        """
+__all__ = ["Agreement", "Rule", "SequentialTest", "Tally", "Verdict", "label", "rule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +115,19 @@ class SequentialTest:
         return math.log(self.alpha / (1 - self.beta))
 
 
-def rule(n: int, agreement: Fraction | Literal["sprt"], good: float = 0.95, bad: float = 0.7) -> Rule:
-    """The rule for the `n` runs that were selected; `good` and `bad` are the sequential test's."""
-    if agreement == "sprt":
-        return SequentialTest(n, good, bad)
-    return Agreement(n, needed(n, agreement))
+def rule(
+    n: int,
+    agreement: Fraction | Literal["sprt"],
+    good: float = 0.95,
+    bad: float = 0.7,
+    at_least: Fraction | None = None,
+) -> Rule:
+    """The rule for the `n` runs that were selected; `good` and `bad` are the sequential test's.
+
+    With `at_least`, so many answers must be alike as well; that of a single run has no other to agree with.
+    """
+    correct = SequentialTest(n, good, bad) if agreement == "sprt" else Agreement(n, needed(n, agreement))
+    return correct if at_least is None or n == 1 else Both(correct, Alike(n, needed(n, at_least)))
 
 
 def label(tally: Tally, verdict: Verdict) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ..agreement.answers import fails_by_answers
 from ..agreement.describe import describe as describe_group
 from ..agreement.gate import CONFIRMATION_RUNS, Gate, GateResult, describe, headline, judge, suspicious
 from ..agreement.verdict import Verdict
@@ -57,9 +58,13 @@ class Gating:
         return f"{shown}::gate"
 
     def leaves(self, results: Results, group: str) -> bool:
-        """Whether a failed verdict on a group is left to the gate: the baseline has the same case."""
+        """Whether a failed verdict on a group is left to the gate: the baseline has the same case.
+
+        The gate compares how often runs pass. Answers that do not agree with each other are not its matter.
+        """
         entry = self.baseline.cases.get(group) if self.baseline is not None else None
-        left = entry is not None and not unlike(entry, results.groups[group])
+        found = results.groups[group]
+        left = entry is not None and not unlike(entry, found) and not fails_by_answers(found.rule, found.tally)
         self._left |= left
         return left
 

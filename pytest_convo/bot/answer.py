@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from ..conversation.message import Message
 from ..conversation.reply import Reply
-from ..errors import HarnessError, TooManyRounds
+from ..errors import TooManyRounds
 from ..prompt.build import build
 from ..prompt.request import Request
 from .events import Observer, observed, tell
-from .model import ChatModel
+from .model import ChatModel, replied
 from .tools import Known, Tool, answer_calls
 
 if TYPE_CHECKING:
-    from ..settings.model import BotSettings
+    from ..settings.bots import BotSettings
 
 Idle = Callable[[], AbstractAsyncContextManager[None]]
 
@@ -63,10 +63,7 @@ async def answer(
 
 async def _ask(model: ChatModel, request: Request, stream: Callable[[str], None] | None) -> Reply:
     tell("request", attempt=1, body=request.body())
-    reply = await model.complete(request, stream)
-    if not isinstance(reply, Reply):
-        msg = f"{type(model).__name__}.complete answered with {reply!r}, which is no Reply"
-        raise HarnessError(msg)
+    reply = replied(model, await model.complete(request, stream))
     tell(
         "reply",
         text=reply.text,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,14 @@ from .price import FREE, Price, Prices
 
 if TYPE_CHECKING:
     from ..redaction import Redactor
-    from ..settings.model import BotSettings, LimitSettings
+    from ..settings.bots import BotSettings, LimitSettings
+    from ..settings.model import Settings
     from .script import Script
 
 PROVIDERS = ("openai", "scripted")
 SCRIPT = "script.toml"
+JUDGE_SCRIPT = "judge_script.toml"
+"""What a scripted judge answers from: not the bot's own words."""
 
 
 def make_model(
@@ -36,17 +40,46 @@ def make_model(
     meter: Meter | None = None,
     limits: LimitSettings | None = None,
     redactor: Redactor | None = None,
+    script: str = SCRIPT,
 ) -> ChatModel:
     """The model for run `run` (from 1) of the conversation in `directory`.
 
-    `custom` is what a conftest's `pytest_convo_model` gave: it comes first. A script is looked for in `directory` and
-    above, up to `root`. `meter` counts what is asked, and keeps to `limits`; `redactor` takes secrets out of errors.
-    Nothing is sent or opened yet, and no key is needed yet: with recordings none may ever be. Raises `SettingsError`,
-    and `FormatError` for a script.
+    `custom` is what a conftest's `pytest_convo_model` gave: it comes first. A file named `script` is looked for in
+    `directory` and above, up to `root`. `meter` counts what is asked, and keeps to `limits`; `redactor` takes secrets
+    out of errors. Nothing is sent or opened yet, and no key is needed yet: with recordings none may ever be. Raises
+    `SettingsError`, and `FormatError` for a script.
     """
     environ = os.environ if environ is None else environ
-    model = _model(bot, directory, case, run, environ, custom, root, redactor)
+    model = _model(bot, directory, case, run, environ, custom, root, redactor, script)
     return model if meter is None else MeteredModel(model, meter, _terms(bot, environ, custom, limits))
+
+
+def make_similarity_model(
+    settings: Settings,
+    *,
+    environ: Mapping[str, str] | None = None,
+    meter: Meter | None = None,
+    redactor: Redactor | None = None,
+) -> ChatModel:
+    """What says how alike two texts are in meaning, as `[embeddings]` has it, and `[bot]` where that is silent.
+
+    As `make_model` it sends and opens nothing yet. Raises `SettingsError` where no model is set.
+    """
+    from .embedding import SimilarityModel
+    from .endpoint import Endpoint
+    from .retry import Retry
+
+    if settings.embeddings.model is None:
+        msg = "no model is set to embed texts with"
+        raise SettingsError(msg, hint="set `model` in [embeddings] of a convo.toml, as the server has it")
+    environ = os.environ if environ is None else environ
+    bot = _embedding_bot(settings)
+    endpoint = Endpoint(**_connection(bot, environ), table="embeddings", redactor=redactor)
+    model = SimilarityModel(endpoint, retry=Retry(bot.retries))
+    if meter is None:
+        return model
+    terms = _terms(bot, environ, None, settings.limits)
+    return MeteredModel(model, meter, replace(terms, prices=replace(terms.prices, embeds=True)))
 
 
 def prices_for(bot: BotSettings, environ: Mapping[str, str], custom: object = None) -> Prices:
@@ -95,11 +128,12 @@ def _model(
     custom: ChatModel | Callable[..., Any] | None,
     root: Path | None,
     redactor: Redactor | None,
+    script: str,
 ) -> ChatModel:
     if custom is not None:
         return _customized(custom, redactor)
     if bot.provider == "scripted":
-        return _scripted(directory, case, run, root, redactor)
+        return _scripted(directory, case, run, root, redactor, script)
     if bot.provider not in PROVIDERS:
         raise _unknown(bot.provider)
     if bot.model is None:
@@ -123,28 +157,41 @@ def _openai(bot: BotSettings, environ: Mapping[str, str], redactor: Redactor | N
     from .openai import OpenAIModel
     from .retry import Retry
 
-    return OpenAIModel(
-        base_url=bot.base_url or environ.get("OPENAI_BASE_URL") or None,
-        api_key=environ.get(bot.api_key_env) or None,
-        variable=bot.api_key_env,
-        retry=Retry(bot.retries),
-        redactor=redactor,
-    )
+    return OpenAIModel(**_connection(bot, environ), retry=Retry(bot.retries), redactor=redactor)
 
 
-def _scripted(directory: Path, case: str | None, run: int, root: Path | None, redactor: Redactor | None) -> ChatModel:
+def _embedding_bot(settings: Settings) -> BotSettings:
+    """The bot that embeds: where and how the other one is asked, but for what `[embeddings]` says of it."""
+    own = settings.embeddings
+    given = {"base_url": own.base_url, "api_key_env": own.api_key_env, "retries": own.retries}
+    update = {key: value for key, value in given.items() if value is not None}
+    return settings.bot.model_copy(update={**update, "provider": "openai", "model": own.model, "price": own.price})
+
+
+def _connection(bot: BotSettings, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Where the server is, and the key for it."""
+    return {
+        "base_url": bot.base_url or environ.get("OPENAI_BASE_URL") or None,
+        "api_key": environ.get(bot.api_key_env) or None,
+        "variable": bot.api_key_env,
+    }
+
+
+def _scripted(
+    directory: Path, case: str | None, run: int, root: Path | None, redactor: Redactor | None, name: str
+) -> ChatModel:
     from .scripted import ScriptedModel
 
     for above in _upward(directory, root):
-        path = above / SCRIPT
+        path = above / name
         if path.is_file():
             place = (
                 directory.relative_to(root).as_posix() if root and directory.is_relative_to(root) else directory.name
             )
             script, seed = _script(path, path.stat().st_mtime_ns), f"{place}::{case or ''}"
             return ScriptedModel(script, seed=seed, run=run, redactor=redactor)
-    msg = f'provider = "scripted" needs a {SCRIPT}, and there is none in {directory} or above'
-    raise SettingsError(msg, hint=f"write {SCRIPT} beside the conversation")
+    msg = f'provider = "scripted" needs a {name}, and there is none in {directory} or above'
+    raise SettingsError(msg, hint=f"write {name} beside the conversation")
 
 
 @lru_cache(maxsize=64)

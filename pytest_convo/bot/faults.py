@@ -44,6 +44,8 @@ class Server:
     key: str | None = field(default=None, repr=False)
     variable: str = "OPENAI_API_KEY"
     redactor: Redactor = field(default_factory=Redactor.of_environment, repr=False)
+    table: str = "bot"
+    """The table of convo.toml that says how it is asked."""
 
     def excerpt(self, text: str) -> str:
         """`text` in one line, not too long, without our key or any other secret."""
@@ -118,5 +120,5 @@ def _hint(said: Said, status: int | None, server: Server) -> str:
     if said.codes & _QUOTA_CODES:
         return "the account has no credit left"
     if status == 404:
-        return "check model and base_url in [bot]; a base_url ends in /v1 as a rule"
+        return f"check model and base_url in [{server.table}]; a base_url ends in /v1 as a rule"
     return ""

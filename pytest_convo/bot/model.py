@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from ..conversation.reply import Reply
+from ..errors import HarnessError
 from ..prompt.request import Request
 
 
@@ -19,3 +20,18 @@ class ChatModel(Protocol):
     """
 
     async def complete(self, request: Request, stream: Callable[[str], None] | None = None) -> Reply: ...
+
+
+def replied(model: ChatModel, answer: object) -> Reply:
+    """The answer, which must be a `Reply`: a user's model may return anything, and then it is a `HarnessError`."""
+    if isinstance(answer, Reply):
+        return answer
+    msg = f"{type(model).__name__}.complete answered with {answer!r}, which is no Reply"
+    raise HarnessError(msg)
+
+
+Around = Callable[[Callable[[], ChatModel]], ChatModel]
+"""Wraps whoever is to be asked into what a run keeps of its questions: `RunRecording.around`.
+
+The function that it is given makes that model, and is called only when somebody must really be asked.
+"""

@@ -6,22 +6,19 @@ here: its own types take two thirds of the time of a short request, and pass tru
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
 
 from ..conversation.reply import Reply, Usage, total
-from ..errors import NoCredentials, ProviderError, SettingsError
 from ..prompt.request import Request
 from ..redaction import Redactor
-from .clients import DEFAULT_URL, Transport, shared_client
+from .clients import Transport
 from .deltas import Stream
-from .faults import Server, fault
+from .endpoint import Endpoint, transport_errors
 from .retry import PROCESS_PAUSES, Gate, Retry, passed, refusal
 from .wire import identified, read_reply
 
@@ -30,8 +27,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 PATH = "/chat/completions"
-NO_KEY = "no-key-needed"
-"""Sent where a server needs no key: the SDK insists on one."""
 
 DRAIN = 0.1
 """Seconds to wait for the end of a stream after its [DONE], so that the connection can be used again."""
@@ -59,17 +54,28 @@ class OpenAIModel:
         client: AsyncOpenAI | None = None,
         redactor: Redactor | None = None,
     ) -> None:
-        self.base_url = _checked(base_url)
-        self.timeout = timeout
-        self._own = client
-        self._transport = transport
+        self._endpoint = Endpoint(
+            base_url=base_url,
+            api_key=api_key,
+            variable=variable,
+            timeout=timeout,
+            transport=transport,
+            client=client,
+            redactor=redactor,
+        )
         self._retry = retry or Retry()
         self._pauses = pauses or PROCESS_PAUSES
-        self.address = str(client.base_url) if client is not None else base_url or DEFAULT_URL
-        key = client.api_key if client is not None else api_key
-        name = urlsplit(self.address).netloc.rpartition("@")[2]
-        self._server = Server(name, key, variable, redactor or Redactor.of_environment())
         self._asks_usage = True
+
+    @property
+    def base_url(self) -> str | None:
+        """The address that was given."""
+        return self._endpoint.base_url
+
+    @property
+    def address(self) -> str:
+        """Where it asks, whoever said so."""
+        return self._endpoint.address
 
     async def complete(self, request: Request, stream: Callable[[str], None] | None = None) -> Reply:
         """The server's answer; it is streamed only where somebody listens, which costs more.
@@ -82,7 +88,7 @@ class OpenAIModel:
 
     async def complete_through(self, request: Request, stream: Callable[[str], None] | None, gate: Gate) -> Reply:
         """As `complete`, with every attempt passing `gate`, which may raise errors of its own."""
-        client = self._client()
+        client = self._endpoint.client()
         body = request.body()
         billed: list[Usage | None] = []
         once = partial(self._attempt, client, body, stream, gate, billed)
@@ -113,25 +119,8 @@ class OpenAIModel:
         gate.book(reply.usage, reply)
         return replace(reply, seconds=time.perf_counter() - begin)
 
-    def _client(self) -> AsyncOpenAI:
-        if self._own is not None:
-            return self._own
-        if self._server.key is None and self.base_url is None:
-            msg = f"{self._server.name} needs a key, and {self._server.variable} is not set"
-            raise NoCredentials(
-                msg, hint=f"export {self._server.variable}, or set base_url in [bot] for a local server"
-            )
-        if self._server.key is not None and not self._server.key.isascii():
-            msg = f"{self._server.variable} holds characters that no header can carry"
-            raise NoCredentials(msg, hint="copy the key anew")
-        return shared_client(self.base_url, self._server.key or NO_KEY, self.timeout, self._transport)
-
     async def _plain(self, client: AsyncOpenAI, body: dict[str, Any]) -> Reply:
-        import httpx2
-
-        with self._faults():
-            response = await client.post(PATH, cast_to=httpx2.Response, body=body, options={"max_retries": 0})
-        return read_reply(response.content, self._server)
+        return read_reply(await self._endpoint.post(client, PATH, body), self._endpoint.server)
 
     async def _streamed(
         self,
@@ -145,8 +134,8 @@ class OpenAIModel:
         try:
             if "event-stream" in response.headers.get("content-type", ""):
                 return await self._listen(response, stream, spent)
-            with self._faults():
-                reply = read_reply(await response.aread(), self._server)
+            with self._endpoint.faults():
+                reply = read_reply(await response.aread(), self._endpoint.server)
             stream(reply.text)
             return reply
         finally:
@@ -159,7 +148,7 @@ class OpenAIModel:
 
         asks = self._asks_usage and "stream_options" not in body
         sent = {**body, "stream_options": {"include_usage": True}} if asks else body
-        with self._faults():
+        with self._endpoint.faults():
             try:
                 stream = client.post(
                     PATH,
@@ -182,11 +171,11 @@ class OpenAIModel:
     async def _listen(
         self, response: httpx2.Response, stream: Callable[[str], None], spent: list[Usage | None]
     ) -> Reply:
-        answer = Stream(self._server)
+        answer = Stream(self._endpoint.server)
         try:
             async with aclosing(response.aiter_bytes()) as pieces:
                 while not answer.done:
-                    with self._faults():
+                    with self._endpoint.faults():
                         received = await anext(pieces, None)
                     if received is None:
                         break
@@ -198,54 +187,12 @@ class OpenAIModel:
             spent.append(answer.usage)
             raise
 
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        """Turn what the SDK and its transport raise into our errors; their own texts may show the key."""
-        import openai
-
-        try:
-            yield
-        except openai.APIStatusError as error:
-            raise fault(error.body, self._server, status=error.status_code, headers=error.response.headers) from None
-        except Exception as error:
-            if not isinstance(error, (openai.APIConnectionError, *_transport_errors())):
-                raise
-            raise self._unreached(error) from None
-
-    def _unreached(self, error: BaseException) -> ProviderError:
-        causes = [error]
-        while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
-            causes.append(cause)
-        if any(isinstance(cause, TimeoutError) for cause in causes):
-            return ProviderError(f"{self._server.name} was silent for {self.timeout:g} s")
-        # The first cause says what happened; what the transports make of it is often misleading.
-        first = next((cause for cause in reversed(causes) if str(cause)), error)
-        what = (
-            f"the connection to {self._server.name} failed: {self._server.excerpt(str(first)) or type(first).__name__}"
-        )
-        return ProviderError(what, hint="is the server running, and base_url in [bot] right?")
-
 
 async def _drain(pieces: AsyncIterator[bytes]) -> None:
     """Read to the end of a body that is of no interest any more; however it ends is as good."""
     import asyncio
 
-    with suppress(*_transport_errors()):
+    with suppress(*transport_errors()):
         async with asyncio.timeout(DRAIN):
             async for _ in pieces:
                 pass
-
-
-def _transport_errors() -> tuple[type[Exception], ...]:
-    import anyio
-    import httpx2
-
-    aiohttp = sys.modules.get("aiohttp")
-    return (httpx2.HTTPError, OSError, anyio.EndOfStream, *((aiohttp.ClientError,) if aiohttp else ()))
-
-
-def _checked(base_url: str | None) -> str | None:
-    if base_url is not None and urlsplit(base_url).scheme not in ("http", "https"):
-        msg = f"base_url = {base_url!r} is not an address"
-        raise SettingsError(msg, hint="it begins with http:// or https://, as in http://localhost:8080/v1")
-    return base_url

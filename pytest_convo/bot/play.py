@@ -15,7 +15,7 @@ from .tools import Known, Tool
 
 if TYPE_CHECKING:
     from ..conversation.conversation import Conversation
-    from ..settings.model import BotSettings
+    from ..settings.bots import BotSettings
 
 END = 10_000
 """One past the last index that a message file can have."""

@@ -23,6 +23,9 @@ from ..conversation.reply import Reply, Usage
 from ..errors import ProviderError
 from .faults import Server, fault
 
+COMPLETION = "chat completion"
+"""What is wanted of a server, as errors call it."""
+
 _READ = {"role", "content", "tool_calls"}
 
 
@@ -38,7 +41,7 @@ def read_reply(body: bytes, server: Server) -> Reply:
         for _ in stream.feed(body):
             pass
         return stream.reply()
-    return _completed(_parsed(body, server), server)
+    return _completed(read_object(body, server, COMPLETION), server)
 
 
 def message_reply(
@@ -150,24 +153,30 @@ def raise_error_in(answer: Mapping[str, Any], server: Server) -> None:
 
 
 def not_a_completion(server: Server, why: str, body: bytes | str) -> ProviderError:
-    """The error for an answer that is something else; its status is 200, so that it is not asked for again."""
+    """The error for an answer that is something else."""
+    return unfit(server, COMPLETION, why, body)
+
+
+def unfit(server: Server, wanted: str, why: str, body: bytes | str) -> ProviderError:
+    """The error for an answer that is not what was `wanted`; its status is 200, so that it is not asked for again."""
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
-    what = f"{server.name} sent no chat completion ({why}): {server.excerpt(text) or 'an empty body'}"
-    return ProviderError(what, status=200, hint="check base_url in [bot]; it ends in /v1 as a rule")
+    what = f"{server.name} sent no {wanted} ({why}): {server.excerpt(text) or 'an empty body'}"
+    return ProviderError(what, status=200, hint=f"check base_url in [{server.table}]; it ends in /v1 as a rule")
 
 
-def _parsed(body: bytes, server: Server) -> Mapping[str, Any]:
+def read_object(body: bytes, server: Server, wanted: str) -> Mapping[str, Any]:
+    """The JSON object that is the whole answer; raises the error that it holds, or `unfit` where it is none."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
-        raise not_a_completion(server, "it is not JSON", body) from None
+        raise unfit(server, wanted, "it is not JSON", body) from None
     if not isinstance(answer, dict):
-        raise not_a_completion(server, "it is not an object", body)
+        raise unfit(server, wanted, "it is not an object", body)
+    raise_error_in(answer, server)
     return answer
 
 
 def _completed(answer: Mapping[str, Any], server: Server) -> Reply:
-    raise_error_in(answer, server)
     choices = answer.get("choices")
     if not isinstance(choices, list) or not choices:
         raise not_a_completion(server, "no choices", json.dumps(answer))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ..agreement.outcome import Outcome
+from ..bot.model import Around
 from ..conversation.reply import Reply
 from ..conversation.transcript import Transcript, Turn
 
@@ -47,6 +49,30 @@ class Check(Protocol):
     def name(self) -> str: ...
 
     def evaluate(self, transcript: Transcript, turn: Turn) -> CheckResult: ...
+
+
+@runtime_checkable
+class AskingCheck(Protocol):
+    """A check that asks a model about a turn; `around` has what it asks recorded with the run.
+
+    What the model raises goes through: a `HarnessError` of it is one of the run.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def calls(self) -> tuple[int, int]:
+        """How many model calls it takes at least and at most, when none fails and is made again."""
+
+    @property
+    def identity(self) -> Sequence[object]:
+        """Beside what stands in `[expect]`, what makes it the same check tomorrow: who is asked, and how."""
+
+    async def ask(self, transcript: Transcript, turn: Turn, around: Around) -> CheckResult: ...
+
+
+AnyCheck = Check | AskingCheck
 
 
 class ReplyCheck(ABC):

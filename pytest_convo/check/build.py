@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import CheckError, FormatErrors, SettingsError
-from .base import Check
+from .base import AnyCheck
 from .finish import Whole
 from .limits import Price, no_price
-from .makers import MAKERS, Means, makers
+from .makers import MAKERS, Asks, Means, makers
 from .python import CheckFunction
 
 if TYPE_CHECKING:
-    from ..settings.model import Expect, ExpectTable
+    from ..conversation.message import Message
+    from ..settings.expect import Expect, ExpectTable
 
 
 class Mistake(Protocol):
@@ -32,19 +34,27 @@ def checks_for(
     *,
     extra: Mapping[str, CheckFunction] | None = None,
     price: Price = no_price,
+    asks: Asks | None = None,
+    approved: Mapping[int, Message] | None = None,
+    approving: bool = False,
     mistake: Mistake = _placeless,
-) -> dict[int, tuple[Check, ...]]:
+) -> dict[int, tuple[AnyCheck, ...]]:
     """The checks of each turn in `turns`, the indexes that a run generates, in order; every turn has at least one.
 
-    `extra` holds what the conftests' hook adds, each function under its key; `price` says what a reply cost. A
-    conversation that generates nothing is not checked, whatever it expects.
+    `extra` holds what the conftests' hook adds, each function under its key; `price` says what a reply cost; `asks`
+    makes the checks that ask a model; `approved` are the replies that stand at turns which are answered again, and no
+    reply is held against them while new ones are `approving`. A conversation that generates nothing is not checked,
+    whatever it expects.
 
     Raises `SettingsError`, or `FormatErrors` with several, for the `[expect.N]` of a reply that is given, and for a
     schema, a function or a check of the hook that cannot be used.
     """
-    means = Means(extra or {}, price)
+    means = Means(extra or {}, price, asks, approving=approving)
     errors = [*_misnamed(means.extra), *_given(expect, turns, mistake)]
-    checks = {turn: _checks(_tables(expect, turn, turns[-1]), means, mistake, errors) for turn in turns}
+    checks = {}
+    for turn in turns:
+        of_turn = replace(means, approved=(approved or {}).get(turn))
+        checks[turn] = _checks(_tables(expect, turn, turns[-1]), of_turn, mistake, errors)
     if len(errors) > 1:
         raise FormatErrors(errors)
     for error in errors:
@@ -60,9 +70,9 @@ def _tables(expect: Expect, turn: int, last: int) -> dict[str, ExpectTable]:
 
 def _checks(
     tables: Mapping[str, ExpectTable], means: Means, mistake: Mistake, errors: list[SettingsError]
-) -> tuple[Check, ...]:
+) -> tuple[AnyCheck, ...]:
     """The checks of one turn; what cannot be made goes to `errors`."""
-    checks: list[Check] = [] if any(table.finish_reason for table in tables.values()) else [Whole()]
+    checks: list[AnyCheck] = [] if any(table.finish_reason for table in tables.values()) else [Whole()]
     for name, table in tables.items():
         for key, make in makers(table, means):
             try:

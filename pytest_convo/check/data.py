@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..conversation.reply import NotJSON, Reply
-from ..errors import CheckError
 from .base import CheckResult, ReplyCheck
-from .show import clip, flat, listed, said
-from .values import differences, locate, shortfalls
-
-if TYPE_CHECKING:
-    from jsonschema.exceptions import SchemaError, ValidationError
+from .schema import misfits
+from .show import listed, said
+from .values import differences, shortfalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,49 +47,8 @@ def json_contains(value: Any) -> JsonCheck:
 
 
 def json_schema(schema: Any) -> JsonCheck:
-    """The reply fits the schema.
-
-    The draft is the one that `$schema` names, else 2020-12. `format` is an annotation, as in JSON Schema itself. `$ref`
-    reaches inside the schema; nothing is fetched.
-    """
-    return JsonCheck("json_schema", "does not fit the schema", partial(_misfits, schema))
-
-
-def schema_fault(schema: Any) -> str:
-    """What is wrong with the schema itself, and where in it; empty where it is one."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import validator_for
-
-    try:
-        validator_for(schema, default=Draft202012Validator).check_schema(schema)
-    except SchemaError as error:
-        return f"{locate(error.absolute_path)}: {_message(error)}"
-    return ""
-
-
-def _misfits(schema: Any, value: Any) -> Iterable[str]:
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
-    from jsonschema.validators import validator_for
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-
-    validator = validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
-    try:
-        errors = sorted(validator.iter_errors(value), key=lambda error: locate(error.absolute_path))
-    except Unresolvable as error:
-        msg = f"the schema refers to what is not in it: {error.ref}"
-        raise CheckError(msg, hint="copy it under $defs and refer to it as #/$defs/NAME") from None
-    except (RecursionError, OverflowError) as error:
-        msg = f"the schema cannot be applied to this reply: {error}"
-        raise CheckError(msg) from None
-    closest = [best_match([error]) or error for error in errors]
-    return [f"{locate(error.absolute_path)}: {_message(error)}" for error in closest]
-
-
-def _message(error: ValidationError | SchemaError) -> str:
-    return flat(clip(error.message, 200))
+    """The reply fits the schema, as `schema.misfits` reads it."""
+    return JsonCheck("json_schema", "does not fit the schema", partial(misfits, schema))
 
 
 def _read(reply: Reply) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..conversation.reply import Reply
+from ..texts import visible
 from .base import CheckResult, ReplyCheck
-from .show import quoted, said, visible
+from .show import quoted, said
 
 _WHY = {"length": "the token limit was reached", "content_filter": "the provider's content filter stopped it"}
 

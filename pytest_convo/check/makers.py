@@ -2,62 +2,99 @@
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import CheckError
 from . import limits
-from .base import Check
+from .approved import approved
+from .base import AnyCheck, AskingCheck
 from .call import ExpectedCall
 from .calls import Calls
-from .data import json_contains, json_equals, json_schema, schema_fault
+from .data import json_contains, json_equals, json_schema
 from .finish import Finish
 from .number import Number
 from .python import CheckFunction, HookCheck, PythonCheck
+from .schema import load_schema
 from .similar import Similar
 from .text import Contains, ContainsAny, Equals, Excludes, Matches
+from .trajectory import CalledBefore, MaxCalls, NotCalled
 
 if TYPE_CHECKING:
-    from ..settings.model import ExpectTable
+    from ..conversation.message import Message
+    from ..settings.expect import Criterion, ExpectTable, Similarity
+    from ..settings.expect import ExpectedCall as ExpectedCallSettings
+
+
+class Asks(Protocol):
+    """Makes the checks that ask a model: who that is, and how it is asked, is said outside of `[expect]`.
+
+    Each raises `CheckError` where nobody can be asked.
+    """
+
+    def judged(self, criterion: Criterion) -> AskingCheck:
+        """A judge's verdict by a criterion."""
+
+    def similar(self, similarity: Similarity) -> AskingCheck:
+        """The similarity to a text, in meaning."""
+
+    def approved(self, text: str) -> AskingCheck:
+        """Whether the reply says the same as an approved text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What checks are made with, besides their values: the functions of the hook, and what a reply cost."""
+    """What checks are made with, besides their values.
 
-    extra: Mapping[str, CheckFunction]
-    price: limits.Price
+    The functions of the hook, what a reply cost, who makes checks that ask, and the approved reply of the turn, if
+    there is one; while new ones are being approved, none is held against an old one.
+    """
+
+    extra: Mapping[str, CheckFunction] = field(default_factory=dict)
+    price: limits.Price = limits.no_price
+    asks: Asks | None = None
+    approved: Message | None = None
+    approving: bool = False
 
 
-def makers(table: ExpectTable, means: Means) -> Iterator[tuple[str, Callable[[], Check]]]:
-    """Each key that the table sets, with what makes its check; it raises `CheckError` where it cannot."""
+def makers(table: ExpectTable, means: Means) -> Iterator[tuple[str, Callable[[], AnyCheck]]]:
+    """Each key that the table sets, with what makes its check; it raises `CheckError` where it cannot.
+
+    There is a check for each criterion of a judge.
+    """
     for key, make in MAKERS.items():
         value = getattr(table, key)
-        if value is not None:
-            yield key, partial(make, value, table, means)
+        if value is None or (key == "approved" and means.approving):
+            continue
+        for one in value if key == "judge" else (value,):
+            yield key, partial(make, one, table, means)
     for key, value in table.checks.items():
         yield key, partial(_added, key, value, means.extra)
 
 
-MAKERS: Mapping[str, Callable[[Any, ExpectTable, Means], Check]] = {
+MAKERS: Mapping[str, Callable[[Any, ExpectTable, Means], AnyCheck]] = {
     "equals": lambda texts, table, _: Equals(texts, table.ignore_case),
     "contains": lambda texts, table, _: Contains(texts, table.ignore_case),
     "contains_any": lambda texts, table, _: ContainsAny(texts, table.ignore_case),
     "excludes": lambda texts, table, _: Excludes(texts, table.ignore_case),
     "matches": lambda patterns, table, _: _matches(patterns, table.ignore_case),
-    "json_schema": lambda schema, *_: _json_schema(schema),
+    "json_schema": lambda schema, *_: json_schema(load_schema(schema)),
     "json_equals": lambda value, *_: json_equals(value),
     "json_contains": lambda value, *_: json_contains(value),
     "number": lambda number, *_: Number(Decimal(str(number.value)), Decimal(str(number.within))),
-    "similar": lambda similar, *_: Similar(similar.to, similar.at_least),
+    "similar": lambda similar, _, means: _similar(similar, means),
     "calls": lambda calls, table, _: Calls(tuple(map(_expected_call, calls)), table.calls_order),
+    "called_before": lambda names, *_: CalledBefore(names),
+    "not_called": lambda names, *_: NotCalled(names),
+    "max_calls": lambda most, *_: MaxCalls(most),
+    "judge": lambda criterion, _, means: _asks(means).judged(criterion),
+    "approved": lambda mode, _, means: _approved(mode, means),
     "max_chars": lambda most, *_: limits.max_chars(most),
     "max_words": lambda most, *_: limits.max_words(most),
     "max_tokens": lambda most, *_: limits.max_tokens(most),
@@ -75,27 +112,26 @@ def _matches(patterns: Sequence[str], ignore_case: bool) -> Matches:
         return Matches(tuple(re.compile(pattern, flags) for pattern in patterns))
 
 
-def _json_schema(given: Mapping[str, Any] | Path) -> Check:
-    path = given if isinstance(given, Path) else None
-    schema = given if path is None else _read_json(path)
-    if fault := schema_fault(schema):
-        msg = f"is no JSON schema: {fault}"
-        raise CheckError(msg, path=path)
-    return json_schema(schema)
+def _similar(similar: Similarity, means: Means) -> AnyCheck:
+    return Similar(similar.to, similar.at_least) if similar.by == "text" else _asks(means).similar(similar)
 
 
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        msg = f"cannot be read: {error.strerror}"
-    except (ValueError, RecursionError) as error:
-        msg = f"is not JSON: {error}"
-    raise CheckError(msg, path=path)
+def _approved(mode: str, means: Means) -> AnyCheck:
+    if mode == "judge" and means.approved is not None:
+        return _asks(means).approved(means.approved.text)
+    return approved(means.approved, "exact" if mode == "judge" else mode)  # type: ignore[arg-type]
 
 
-def _expected_call(call: Any) -> ExpectedCall:
-    return ExpectedCall(call.name, call.arguments)
+def _asks(means: Means) -> Asks:
+    if means.asks is None:
+        msg = "nobody can be asked here"
+        raise CheckError(msg)
+    return means.asks
+
+
+def _expected_call(call: ExpectedCallSettings) -> ExpectedCall:
+    schema = None if call.arguments_schema is None else load_schema(call.arguments_schema)
+    return ExpectedCall(call.name, call.arguments, call.arguments_match or {}, schema)
 
 
 def _python(reference: str) -> PythonCheck:

@@ -54,9 +54,8 @@ class Number(ReplyCheck):
         if found is None:
             return CheckResult.failed(f"there is no number in the reply; expected {wanted}", said(reply.text))
         number, place = found
-        with localcontext(_QUIET):
-            if abs(number - self.value) <= self.within:
-                return CheckResult.passed()
+        if close(number, self.value, self.within):
+            return CheckResult.passed()
         expected = f"the last number is {_shown(number)}; expected {wanted}"
         return CheckResult.failed(expected, f"    {around(reply.text, *place)}")
 
@@ -67,6 +66,12 @@ def last_number(text: str) -> tuple[Decimal, tuple[int, int]] | None:
     for last in _numbers(text):  # noqa: B007
         pass
     return None if last is None else (_value(last), last.span())
+
+
+def close(one: Decimal, other: Decimal, within: Decimal) -> bool:
+    """Whether the two are equal, or `within` of each other."""
+    with localcontext(_QUIET):
+        return one == other or abs(one - other) <= within
 
 
 def _numbers(text: str) -> Iterator[re.Match[str]]:

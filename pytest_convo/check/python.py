@@ -19,9 +19,10 @@ import pytest
 from ..conversation.names import did_you_mean
 from ..conversation.transcript import Transcript, Turn
 from ..errors import CheckError
+from ..texts import visible
 from .base import CheckResult
 from .loading import innermost, load
-from .show import said, visible
+from .show import said
 
 CheckFunction = Callable[..., Any]
 
@@ -39,14 +40,7 @@ class PythonCheck:
 
     def find(self) -> CheckFunction:
         """The function; `CheckError` where the file or the function is not there, or cannot be called so."""
-        module = load(self.path)
-        function: CheckFunction | None = getattr(module, self.function, None)
-        if function is None or not callable(function):
-            functions = [name for name, value in vars(module).items() if inspect.isfunction(value)]
-            msg = f"there is no function {self.function!r} in it"
-            raise CheckError(msg, path=self.path, hint=did_you_mean(self.function, functions) if functions else "")
-        _taken(function, required=1, offered=2)
-        return function
+        return function_in(self.path, self.function, required=1, offered=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +61,18 @@ class HookCheck:
     def verify(self) -> None:
         """Raises `CheckError` where the function cannot be called so."""
         _taken(self.function, required=2, offered=3)
+
+
+def function_in(path: Path, name: str, *, required: int, offered: int) -> CheckFunction:
+    """The function of that name in the file, which can be called with `required` to `offered` arguments."""
+    module = load(path)
+    function: CheckFunction | None = getattr(module, name, None)
+    if function is None or not callable(function):
+        functions = [name for name, value in vars(module).items() if inspect.isfunction(value)]
+        msg = f"there is no function {name!r} in it"
+        raise CheckError(msg, path=path, hint=did_you_mean(name, functions) if functions else "")
+    _taken(function, required=required, offered=offered)
+    return function
 
 
 def result_of(function: CheckFunction, *offered: Any, required: int) -> CheckResult:

@@ -1,15 +1,20 @@
-"""All checks of a run, judged together."""
+"""All checks of a run, judged together: at once those that look, and then those that ask a model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..agreement.outcome import Outcome
+from ..bot.model import Around
 from ..conversation.transcript import Transcript, Turn
-from ..errors import CheckError
-from .base import Check, CheckResult
-from .show import clip, clip_lines
+from ..errors import CheckError, ConvoError, HarnessError
+from ..texts import clip
+from .base import AnyCheck, AskingCheck, Check, CheckResult
+from .show import clip_lines
+
+Checks = Mapping[int, Sequence[AnyCheck]]
+"""The checks of each turn, by its index."""
 
 _MOST_CHARS = 4000
 _MOST_LINES = 60
@@ -17,12 +22,16 @@ _MOST_LINES = 60
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found of the reply at index `turn`; the reason names both."""
+    """What one check found of the reply at index `turn`; the reason names both.
+
+    An error is `transient` where the same check, made again, may find something.
+    """
 
     turn: int
     name: str
     outcome: Outcome
     reason: str = ""
+    transient: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,15 @@ class Evaluation:
         return next(outcome for outcome in (Outcome.FAIL, Outcome.ERROR, Outcome.PASS) if outcome in found)
 
     @property
+    def transient(self) -> bool:
+        """Whether it is an ERROR that another try may do without."""
+        return self.outcome is Outcome.ERROR and any(finding.transient for finding in self.results)
+
+    def __add__(self, other: Evaluation) -> Evaluation:
+        """Both together, in the order of their turns."""
+        return Evaluation(tuple(sorted((*self.results, *other.results), key=lambda finding: finding.turn)))
+
+    @property
     def reason(self) -> str:
         """Why the run did not pass: what failed, then what could not be evaluated; empty where it passed."""
         if not self.results:
@@ -49,28 +67,69 @@ class Evaluation:
         return "\n".join(finding.reason for finding in ranked)
 
 
-def evaluate(checks: Mapping[int, Sequence[Check]], transcript: Transcript) -> Evaluation:
-    """Every check of every turn, evaluated; none is left out because another has failed."""
+def evaluate(checks: Checks, transcript: Transcript) -> Evaluation:
+    """Every check of every turn that asks nobody, evaluated; none is left out because another has failed."""
     return Evaluation(tuple(_findings(checks, transcript)))
 
 
-def _findings(checks: Mapping[int, Sequence[Check]], transcript: Transcript) -> Iterator[Finding]:
-    turns = {turn.index: turn for turn in transcript.turns}
+async def ask(checks: Checks, transcript: Transcript, around: Around) -> Evaluation:
+    """Every check that asks a model, one after the other; what goes wrong with the model is an error of the check."""
+    findings = []
     for index, several in sorted(checks.items()):
+        turn = _turn(transcript, index)
         for check in several:
-            result = _result(check, transcript, turns.get(index), index)
-            reason = f"turn {index}, {check.name}: {result.reason}" if result.reason else ""
-            yield Finding(index, check.name, result.outcome, _bounded(reason))
+            if isinstance(check, AskingCheck):
+                result, transient = await _answer(check, transcript, turn, index, around)
+                findings.append(replace(_finding(check.name, result, index), transient=transient))
+    return Evaluation(tuple(findings))
+
+
+def asks(checks: Checks) -> bool:
+    """Whether any of the checks asks a model."""
+    return any(isinstance(check, AskingCheck) for several in checks.values() for check in several)
+
+
+def _findings(checks: Checks, transcript: Transcript) -> Iterator[Finding]:
+    for index, several in sorted(checks.items()):
+        turn = _turn(transcript, index)
+        for check in several:
+            if not isinstance(check, AskingCheck):
+                yield _finding(check.name, _result(check, transcript, turn, index), index)
+
+
+def _finding(name: str, result: CheckResult, index: int) -> Finding:
+    reason = f"turn {index}, {name}: {result.reason}" if result.reason else ""
+    return Finding(index, name, result.outcome, _bounded(reason))
+
+
+def _turn(transcript: Transcript, index: int) -> Turn | None:
+    return next((turn for turn in transcript.turns if turn.index == index), None)
 
 
 def _result(check: Check, transcript: Transcript, turn: Turn | None, index: int) -> CheckResult:
     if turn is None:
-        answered = ", ".join(str(turn.index) for turn in transcript.turns) or "none"
-        return CheckResult.unusable(f"this run generated no reply at {index}; it generated: {answered}")
+        return _unanswered(transcript, index)
     try:
         return check.evaluate(transcript, turn)
     except CheckError as error:
         return CheckResult.unusable(str(error))
+
+
+async def _answer(
+    check: AskingCheck, transcript: Transcript, turn: Turn | None, index: int, around: Around
+) -> tuple[CheckResult, bool]:
+    """What the check found, and whether it may find something else when it is made again."""
+    if turn is None:
+        return _unanswered(transcript, index), False
+    try:
+        return await check.ask(transcript, turn, around), False
+    except ConvoError as error:  # a failure of the model that judges is no failure of the bot that is judged
+        return CheckResult.unusable(str(error)), isinstance(error, HarnessError) and error.transient
+
+
+def _unanswered(transcript: Transcript, index: int) -> CheckResult:
+    answered = ", ".join(str(turn.index) for turn in transcript.turns) or "none"
+    return CheckResult.unusable(f"this run generated no reply at {index}; it generated: {answered}")
 
 
 def _bounded(reason: str) -> str:

@@ -1,11 +1,13 @@
-"""The check of likeness: how much of its wording the reply shares with a text."""
+"""Checks of likeness: how much of its wording the reply shares with a text, and how near it comes to its meaning."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..bot.model import Around, ChatModel
 from ..conversation.reply import Reply
+from ..conversation.transcript import Transcript, Turn
 from .base import CheckResult, ReplyCheck
 from .show import quoted, said
 
@@ -33,6 +35,36 @@ class Similar(ReplyCheck):
         said = set(_words(reply.text))
         missing = [word for word in _words(self.text) if word not in said]
         return f"  not in the reply: {' '.join(missing[:20])}" if missing else ""
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarByMeaning:
+    """The similarity of the reply to the text, as `model` embeds the two (`bot.embedding`), is `at_least` this.
+
+    What counts as similar is a matter of the model: unrelated texts have 0.1 with one, and 0.7 with another. `make`
+    gives who is asked. An `AskingCheck`.
+    """
+
+    text: str
+    at_least: float
+    model: str
+    make: Callable[[], ChatModel]
+    name = "similar"
+    calls = (1, 1)
+
+    @property
+    def identity(self) -> Sequence[object]:
+        return [self.model]
+
+    async def ask(self, transcript: Transcript, turn: Turn, around: Around) -> CheckResult:  # noqa: ARG002  (of the interface)
+        from ..bot import embedding
+
+        reply = turn.reply.text
+        cosine = await embedding.similarity(around(self.make), self.model, self.text, reply)
+        if cosine >= self.at_least:
+            return CheckResult.passed()
+        far = f"similarity {_below(cosine, self.at_least)} in meaning ({self.model}) is below {self.at_least:g}"
+        return CheckResult.failed(far, f"  the text: {quoted(self.text, 400)}", said(reply))
 
 
 def similarity(text: str, other: str) -> float:

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..conversation.reply import Reply
+from ..texts import clip, flat, word_diff
 from .base import CheckResult, ReplyCheck
 from .find import closest, most_like, spans
-from .show import around, clip, flat, indented, listed, quoted, said, word_diff
+from .show import around, indented, listed, quoted, said
 
 _ONLY_CASE = "  they differ only in case: ignore_case = true would let the reply pass"
 _MOST_NAMES = 10

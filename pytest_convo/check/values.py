@@ -15,8 +15,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ..texts import clip, flat
 from .matching import pairs
-from .show import clip, flat
 
 Compare = Callable[[Any, Any, str], Iterator[str]]
 

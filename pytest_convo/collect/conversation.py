@@ -78,7 +78,7 @@ class Case(pytest.Collector):
 
 def runs(parent: pytest.Collector, spec: Spec) -> Iterator[pytest.Item]:
     """The items of a group, one for each run that the settings ask for."""
-    whole = group(of(parent.config), parent.nodeid, spec.settings, partial(of_conversation, spec))
+    whole = group(of(parent.config), parent.nodeid, spec.settings, partial(of_conversation, spec), compares=True)
     if not spec.conversation.turns:
         whole.declared = 1
     for number in whole.numbers:

@@ -8,18 +8,23 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..check.base import AskingCheck
+
 if TYPE_CHECKING:
     from ..run.measure import Spec
-    from ..settings.model import Expect, ExpectTable
+    from ..settings.expect import Expect, ExpectTable
 
 Identity = dict[str, Any]
 """`messages`: a digest of what is asked; `checks`: a digest for each check, by its name. Builtins only."""
+
+AskedAs = dict[str, list[Any]]
+"""By the key of a check that asks a model: who is asked, and how, for each such check."""
 
 _MODIFIERS = ("ignore_case", "calls_order")
 _ASKED = ("user", "tool")
@@ -29,7 +34,7 @@ def of_conversation(spec: Spec) -> Identity:
     """The identity of a conversation, or of one case of it."""
     given = spec.conversation.messages
     asked = [message.to_api() for index in sorted(given) for message in given[index] if message.role in _ASKED]
-    return {"messages": _digest(asked), "checks": dict(_checks(spec.settings.expect))}
+    return {"messages": _digest(asked), "checks": dict(_checks(spec.settings.expect, _asked_as(spec)))}
 
 
 def of_function(function: pytest.Function, spec: Spec | None) -> Identity:
@@ -47,25 +52,42 @@ def _source(function: Any) -> str:
         return str(function.__qualname__)
 
 
-def _checks(expect: Expect) -> Iterator[tuple[str, str]]:
-    yield from _of_table(expect.last, "")
+def _asked_as(spec: Spec) -> AskedAs:
+    """Who is asked by checks that ask a model, and how, and what was approved: with another it is another check."""
+    found: AskedAs = {}
+    for turn, message in spec.conversation.approved.items():
+        found.setdefault("approved", []).append([turn, message.text])
+    for several in spec.checks.values() if spec.asking else ():
+        for check in several:
+            if isinstance(check, AskingCheck):
+                found.setdefault(check.name, []).append(check.identity)
+    return found
+
+
+def _checks(expect: Expect, asked_as: AskedAs) -> Iterator[tuple[str, str]]:
+    yield from _of_table(expect.last, "", asked_as)
     for turn, table in sorted(expect.turns.items()):
-        yield from _of_table(table, f"{turn}.")
+        yield from _of_table(table, f"{turn}.", asked_as)
 
 
-def _of_table(table: ExpectTable, prefix: str) -> Iterator[tuple[str, str]]:
+def _of_table(table: ExpectTable, prefix: str, asked_as: AskedAs) -> Iterator[tuple[str, str]]:
     values = table.model_dump(exclude_defaults=True)
     manner = {key: values.pop(key) for key in _MODIFIERS if key in values}
     values |= values.pop("checks", {})
     for key, value in sorted(values.items()):
-        yield f"{prefix}{key}", _digest([_portable(key, value), manner])
+        asked = [asked_as[key]] if key in asked_as else []
+        yield f"{prefix}{key}", _digest([_portable(key, value), manner, *asked])
 
 
 def _portable(key: str, value: Any) -> Any:
     """A check's value as it is on every machine: of a file its name and what stands in it, not where it lies."""
-    if key == "python":
+    if key == "python" and isinstance(value, str):
         path, _, function = str(value).rpartition(":")
         return [_file(Path(path)), function]
+    if isinstance(value, Mapping):
+        return {name: _portable(name, inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_portable(key, inner) for inner in value]
     return _file(value) if isinstance(value, Path) else value
 
 

@@ -8,14 +8,13 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ..record.recording import RunRecording
-from ..record.stale import ROOT, stale_files
+from ..record.stale import ANSWERS, ROOT, is_of_probes, probes_file, stale_files
 from ..redaction import Redactor
 from ..run.session import RUN, Run
 from .selection import looks_for_a_part
@@ -37,20 +36,34 @@ def of_conversation(
     state: State, directory: Path, case: str | None, redactor: Redactor
 ) -> Callable[[int], RunRecording]:
     """Opens the recording of each run of a conversation, or of one case of it."""
-    return partial(_open, state, directory, [case] if case else [], redactor)
+    return lambda run: _open(state, directory, [case] if case else [], redactor, _of_run(run))
+
+
+def of_answers(state: State, directory: Path, case: str | None, redactor: Redactor) -> RunRecording:
+    """Open the recording of how the answers of a conversation's runs were compared with each other."""
+    return _open(state, directory, [case] if case else [], redactor, ANSWERS)
+
+
+def of_probes(state: State, directory: Path, digest: str, redactor: Redactor) -> RunRecording:
+    """Open the recording of what a judge, known by a digest of how it is asked, said of its probes."""
+    return _open(state, directory, [], redactor, probes_file(digest))
 
 
 def of_test(item: pytest.Item, redactor: Redactor) -> RunRecording:
     """Open the recording of a test that asks the bot itself."""
     *folders, name = _place(item)
-    return _open(of(item.config), item.path.parent, folders, redactor, int(name.removeprefix("run-")))
+    return _open(of(item.config), item.path.parent, folders, redactor, f"{name}.yaml")
 
 
-def _open(state: State, directory: Path, folders: Sequence[str], redactor: Redactor, run: int) -> RunRecording:
+def _open(state: State, directory: Path, folders: Sequence[str], redactor: Redactor, name: str) -> RunRecording:
     root = directory / ROOT
     if state.fresh:  # a sample of its own: nothing recorded answers it, and nothing of it is kept
-        return RunRecording(root / "of no fresh run" / f"run-{run}.yaml", root, "auto", redactor)
-    return RunRecording(root.joinpath(*folders, f"run-{run}.yaml"), root, state.options.record, redactor)
+        return RunRecording(root / "of no fresh run" / name, root, "auto", redactor)
+    return RunRecording(root.joinpath(*folders, name), root, state.options.record, redactor)
+
+
+def _of_run(run: int) -> str:
+    return f"run-{run}.yaml"
 
 
 def _place(item: pytest.Item) -> list[str]:
@@ -76,7 +89,7 @@ def complete(state: State, directory: Path, case: str | None, runs: int) -> bool
     if state.options.record in ("none", "all"):
         return state.options.record == "none"
     folder = directory.joinpath(ROOT, *([case] if case else []))
-    return all((folder / f"run-{run}.yaml").exists() for run in range(1, runs + 1))
+    return all((folder / _of_run(run)).exists() for run in range(1, runs + 1))
 
 
 def first_digest(spec: Spec) -> bytes:
@@ -147,7 +160,8 @@ def _recordings(item: pytest.Item) -> Iterator[Path]:
     run: Run | None = item.stash.get(RUN, None)
     root = item.path.parent / ROOT
     if run is not None and run.spec is not None:
-        yield root.joinpath(*([run.spec.case] if run.spec.case else []), f"run-{run.number}.yaml")
+        yield root.joinpath(*([run.spec.case] if run.spec.case else []), _of_run(run.number))
+        yield from run.spec.beside
     if isinstance(item, pytest.Function):
         *folders, name = _place(item)
         yield root.joinpath(*folders, f"{name}.yaml")
@@ -155,6 +169,8 @@ def _recordings(item: pytest.Item) -> Iterator[Path]:
 
 def _is_seen(state: State, path: Path, root: Path, here: Sequence[pytest.Item]) -> bool:
     """Whether this session has collected what a recording below `root` would be of."""
+    if is_of_probes(path) and not state.options.judge_check:
+        return False
     module = root.parent / f"{path.relative_to(root).parts[0]}.py"
     if module.exists():
         return any(item.path == module for item in here)

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .spec import model_maker, redactor, system_prompt, tools_maker
+from .models import model_maker
+from .spec import redactor, system_prompt, tools_maker
 from .state import of
 
 if TYPE_CHECKING:
     from ..bot.model import ChatModel
     from ..bot.tools import Tool
     from ..redaction import Redactor
-    from ..settings.model import BotSettings, Settings
+    from ..settings.bots import BotSettings
+    from ..settings.model import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,12 @@ from ..redaction import Redactor
 from ..run.group import Group
 from ..run.measure import Spec
 from .identity import Identity
+from .judging import Judging
+from .models import model_maker
 from .recordings import complete, of_conversation
 from .state import State, of
 
 if TYPE_CHECKING:
-    from ..bot.model import ChatModel
     from ..bot.tools import Tool
     from ..conversation.reply import Reply
     from ..settings.model import Settings
@@ -61,6 +62,7 @@ def specs(node: pytest.Item | pytest.Collector, directory: Path, ids: Sequence[s
 def _read(state: State, directory: Path, case: str | None) -> Spec:
     from ..check.build import checks_for
     from ..check.python import HookCheck, PythonCheck
+    from ..check.run import asks
     from ..conversation.conversation import read
 
     hook = state.hook(directory)
@@ -74,16 +76,20 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
     )
     hidden = redactor(settings, hook)
     model = model_maker(state, settings, directory, case, hook, hidden)
-    asks = _try(errors, lambda: model(1)) is not None and settings.bot.provider == "openai"
-    if asks and not complete(state, directory, case, settings.runs):
+    is_remote = _try(errors, lambda: model(1)) is not None and settings.bot.provider == "openai"
+    if is_remote and not complete(state, directory, case, settings.runs):
         state.preload()
     if conversation is None or errors:
         raise FormatErrors(errors)
+    judging = Judging(state, directory, case, settings, hook, hidden, conversation.approved)
     checks = checks_for(
         settings.expect,
         conversation.turns,
         extra=state.checks(directory),
         price=_price(settings, hook),
+        asks=judging,
+        approved=conversation.approved,
+        approving=state.options.approving,
         mistake=resolved.mistake,
     )
     return Spec(
@@ -97,7 +103,11 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
         tools=tools_maker(directory, hook),
         redactor=hidden,
         recording=of_conversation(state, directory, case, hidden),
+        cases=len(cases(state, directory)),
         slow=any(isinstance(check, PythonCheck | HookCheck) for turn in checks.values() for check in turn),
+        asking=asks(checks),
+        likeness=(likeness := judging.likeness()),
+        beside=judging.recordings(checks, likeness),
     )
 
 
@@ -107,7 +117,8 @@ def redactor(settings: Settings, hook: Any) -> Redactor:
     pluggy has the nearest conftest first; what it does comes last.
     """
     functions = [impl.function for impl in hook.pytest_convo_redact.get_hookimpls()]
-    names = [settings.bot.api_key_env]
+    asked = (settings.bot, settings.judge, settings.embeddings)
+    names = [who.api_key_env for who in asked if who.api_key_env is not None]
     return Redactor.of_environment(names=names, patterns=settings.record.secrets, functions=functions)
 
 
@@ -164,28 +175,6 @@ def system_prompt(state: State, directory: Path, settings: Settings) -> str | No
     return read_text(path, variables=settings.vars, template=path.suffix == ".j2")
 
 
-def model_maker(
-    state: State, settings: Settings, directory: Path, case: str | None, hook: Any, hidden: Redactor
-) -> Callable[[int], ChatModel]:
-    def make(run: int) -> ChatModel:
-        from ..bot.factory import make_model
-
-        custom = hook.pytest_convo_model(settings=settings)
-        return make_model(
-            settings.bot,
-            directory=directory,
-            case=case,
-            run=run,
-            custom=custom,
-            root=state.config.rootpath,
-            meter=state.runs.meter,
-            limits=settings.limits,
-            redactor=hidden,
-        )
-
-    return make
-
-
 def tools_maker(directory: Path, hook: Any) -> Callable[[int], Sequence[Tool]] | None:
     if not hook.pytest_convo_tools.get_hookimpls():
         return None
@@ -198,8 +187,13 @@ def tools_maker(directory: Path, hook: Any) -> Callable[[int], Sequence[Tool]] |
     return make
 
 
-def group(state: State, node_id: str, settings: Settings, identity: Callable[[], Identity]) -> Group:
-    """The group that these settings make of the runs below a node."""
+def group(
+    state: State, node_id: str, settings: Settings, identity: Callable[[], Identity], *, compares: bool = False
+) -> Group:
+    """The group that these settings make of the runs below a node; `compares`: whether its answers must agree.
+
+    Fresh runs, which confirm how often a case passes, need not agree with each other.
+    """
     options = state.options
     return Group(
         node_id,
@@ -207,6 +201,7 @@ def group(state: State, node_id: str, settings: Settings, identity: Callable[[],
         settings.agreement,
         settings.good,
         settings.bad,
+        at_least=settings.agree.at_least if compares and not state.fresh else None,
         full=options.full,
         first=settings.runs + 1 if state.fresh else 1,
         fresh=bool(state.fresh),

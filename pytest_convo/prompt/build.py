@@ -10,7 +10,7 @@ from ..errors import SettingsError
 from .request import Request, ToolSpec
 
 if TYPE_CHECKING:
-    from ..settings.model import BotSettings
+    from ..settings.bots import BotSettings
 
 _OURS = {
     "messages": "they are made from the conversation's files",

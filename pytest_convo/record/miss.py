@@ -8,7 +8,7 @@ from pathlib import Path
 from .compare import Asked, Difference, TextOf, differences, nearest
 from .exchange import Exchange
 from .format import read
-from .stale import run_files
+from .stale import recordings
 
 MOST_LINES = 11
 """Lines of an explanation."""
@@ -38,7 +38,7 @@ def used_up(number: int, times: int) -> str:
 
 
 def _not_recorded(asked: Asked, path: Path, text_of: TextOf) -> str:
-    others = {other: read(other) for other in run_files(path.parent, deep=False)[:MOST_RUNS] if other != path}
+    others = {other: read(other) for other in recordings(path.parent, deep=False)[:MOST_RUNS] if other != path}
     owner = {id(exchange): other.name for other, exchanges in others.items() for exchange in exchanges}
     then = nearest(asked.outline, [exchange for exchanges in others.values() for exchange in exchanges])
     if then is None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..agreement.describe import headline
 from ..agreement.interval import jeffreys
+from ..agreement.said import answers_figures
 from ..agreement.verdict import label
 from ..run.results import GroupResult, Results
 
@@ -41,6 +42,7 @@ def report(results: Results, began: float, gate: Mapping[str, Any] | None = None
         "usd": None if spent.unpriced and not spent.usd else round(spent.usd, 9),
         "unpriced": sorted(spent.unpriced),
         **({} if gate is None else {"gate": dict(gate)}),
+        **({"judge_checks": list(results.judge_checks)} if results.judge_checks else {}),
         "groups": [_group(group) for group in results.groups.values()],
     }
 
@@ -60,7 +62,9 @@ def _group(group: GroupResult) -> dict[str, Any]:
         "interval": list(jeffreys(tally.passes, tally.fails)) if tally.measured else None,
     }
     if group.verdict is not None:
-        found |= {"label": label(tally, group.verdict), "headline": headline(group.to_report())}
+        described = group.to_report()
+        found |= {"label": label(tally, group.verdict), "headline": headline(described)}
+        found["answers"] = answers_figures(described)
     found["runs"] = [_run(nodeid, told) for nodeid, told in group.runs.items()]
     return found
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..check.base import AskingCheck
 from ..collect.recordings import SURVEY, first_digest, is_there, survey
 from ..collect.selection import DESELECTED
 from ..collect.state import State
@@ -100,7 +101,7 @@ def estimate(state: State) -> tuple[int, int]:
             spare = run.group.spare(nodeid) and needed.get(key, (None, 0, True))[2]
             needed[key] = (run.spec, run.number, spare)
     live = list(_live(state.options, needed.values()))
-    least = sum(len(spec.conversation.turns) for spec, _, spare in live if not spare)
+    least = sum(_least_calls(spec) for spec, _, spare in live if not spare)
     return least, sum(_most_calls(spec) for spec, _, _ in live)
 
 
@@ -122,9 +123,19 @@ def _first_digest(spec: Spec) -> bytes:
         return b""
 
 
+def _least_calls(spec: Spec) -> int:
+    return len(spec.conversation.turns) + sum(least for least, _ in _judging(spec))
+
+
 def _most_calls(spec: Spec) -> int:
     rounds = spec.settings.bot.tool_rounds if spec.tools is not None else 0
-    return len(spec.conversation.turns) * (1 + rounds)
+    return len(spec.conversation.turns) * (1 + rounds) + sum(most for _, most in _judging(spec))
+
+
+def _judging(spec: Spec) -> Iterator[tuple[int, int]]:
+    """The calls that each check takes which asks a model."""
+    for several in spec.checks.values() if spec.asking else ():
+        yield from (check.calls for check in several if isinstance(check, AskingCheck))
 
 
 def _most(names: set[str]) -> str:

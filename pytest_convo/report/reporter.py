@@ -121,6 +121,10 @@ class Reporter:
         asked = any(told.get("requests") or told.get("replayed") for told in runs)
         if not asked and not verdicts.session.testsfailed and any(told.get("of_conversation") for told in runs):
             verdicts.complain(NOBODY_ASKED)
+        if self.options.approving:
+            from ..approve.update import approve
+
+            self.notes += approve(self.results)
         self._hold_against_baseline(verdicts)
         if (survey := self._survey()) is not None:
             removes = self.options.record == "all"

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..agreement.describe import headline
-from ..run.results import Results, Told
+from ..agreement.said import answers_line
+from ..judge.selftest import SelfTest
+from ..run.results import GroupResult, Results, Told
 from ..run.spending import Spent
 from .words import count
 
@@ -20,6 +22,12 @@ MOST_EXACT = 0.0001
 """US dollars: what is less is not told in figures."""
 
 MOST_TOOLS = 5
+
+MOST_ANSWERS = 20
+"""Groups whose answers are told, unless `-v` asks for all."""
+
+WIDTH = 100
+"""Characters of a line of answers, after the group's name."""
 
 Status = tuple[str, str, Any]
 
@@ -57,7 +65,7 @@ def summary(reporter: pytest.TerminalReporter, results: Results, notes: Sequence
         return
     reporter.ensure_newline()
     reporter.section("convo", sep="=")
-    for line in [*lines(results), *notes]:
+    for line in [*lines(results), *answers(results, most=None if reporter.verbosity > 0 else MOST_ANSWERS), *notes]:
         reporter.write_line(line)
     if kept is not None:
         reporter.write_line(f"kept in {kept}")
@@ -74,7 +82,39 @@ def lines(results: Results) -> list[str]:
     told_lines = [" · ".join([*answers, *_tokens(spent), *_money(spent), seconds])]
     if spared := outcomes["spared"]:
         told_lines.append(f"{count(spared, 'run')} spared by early stop, about {_saved(results):.1f} s of answers")
-    return [*told_lines, *_changed_tools(results), *_flaky(results), *_unfinished(results)]
+    return [*told_lines, *_changed_tools(results), *_judges(results), *_flaky(results), *_unfinished(results)]
+
+
+def answers(results: Results, most: int | None = MOST_ANSWERS) -> Iterator[str]:
+    """What the runs of each group that passed said, and how much they agree; those that differ come first.
+
+    Of a group that did not pass, its own paragraph says so; and what several groups have read is told once.
+    """
+    told: dict[str, GroupResult] = {}
+    for group in filter(_is_told, results.groups.values()):
+        told.setdefault(_reads(group), group)
+    passed = sorted(told.values(), key=lambda group: not _differs(group))
+    for group in passed[:most]:
+        if line := answers_line(group.to_report(), WIDTH):
+            yield f"{group.id}: {line}"
+        if group.not_compared:
+            yield f"  not compared as [agree] has it: {group.not_compared}"
+    if more := len(passed[most:]) if most is not None else 0:
+        differing = sum(map(_differs, passed[most:]))
+        yield f"and {count(more, 'group')} more, {differing or 'none'} with answers that differ (-v shows all)"
+
+
+def _is_told(group: GroupResult) -> bool:
+    return group.verdict == "pass" and group.rule.n > 1
+
+
+def _reads(group: GroupResult) -> str:
+    """The first transcript that a group has read: groups that share it have read the same conversation."""
+    return next((told["transcript"] for told in group.runs.values() if "transcript" in told), group.id)
+
+
+def _differs(group: GroupResult) -> bool:
+    return len({told["answer"] for told in group.runs.values() if "answer" in told}) > 1
 
 
 def _tokens(spent: Spent) -> Iterator[str]:
@@ -103,6 +143,12 @@ def _changed_tools(results: Results) -> Iterator[str]:
         yield f"{nodeid}: tool {tool}"
     if len(changed) > MOST_TOOLS:
         yield f"and {count(len(changed) - MOST_TOOLS, 'other answer')} of tools that differ from the recordings"
+
+
+def _judges(results: Results) -> Iterator[str]:
+    """How the judges did that were checked."""
+    for told in results.judge_checks:
+        yield from SelfTest.of_dict(told).lines()
 
 
 def _flaky(results: Results) -> list[str]:

@@ -21,6 +21,7 @@ from typing import TypeVar
 from ..agreement.verdict import Verdict
 from ..bot.clients import close_clients
 from ..bot.threads import running
+from .alike import Classes, compared
 from .group import DECIDED, Group
 from .ledger import Ledger
 from .measure import Measurement, Spec, measure, portable
@@ -78,6 +79,7 @@ class Engine:
         self._ready: list[tuple[int, int, Job]] = []
         self._offered: defaultdict[str, deque[Job]] = defaultdict(deque)
         self._active: set[Job] = set()
+        self._classes: dict[str, Classes] = {}
         self._count = itertools.count()
         self._ending = False
         self._loop = asyncio.new_event_loop()
@@ -235,8 +237,18 @@ class Engine:
         run = job.readers[job.judged]
         self.ledger.start(job.judged, run)
         measurement = await measure(job.spec, job.run, place.lent)
+        if (classes := self._classes_of(job.judged, job.spec)) is not None:
+            measurement = await compared(classes, run, measurement, job.spec)
         self.ledger.record(job.judged, run, measurement.outcome)
         return measurement
+
+    def _classes_of(self, group: str, spec: Spec) -> Classes | None:
+        """The classes of a group's answers, where these are to be told while the runs come in."""
+        if spec.likeness is None or len(self.groups[group].runs) == 1:
+            return None
+        if group not in self._classes:
+            self._classes[group] = Classes(spec.likeness, self.groups[group], self.ledger)
+        return self._classes[group]
 
     async def _with_slot(self, work: Callable[[Idle], Awaitable[T]]) -> T:
         place = Place(self._slots, (-1,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -28,6 +28,8 @@ class Group:
     agreement: Fraction | Literal["sprt"]
     good: float = 0.95
     bad: float = 0.7
+    at_least: Fraction | None = None
+    """The share of the runs whose answers must be alike, where they must."""
     full: bool = False
     """Whether all runs are made, though fewer may decide the verdict."""
     first: int = 1
@@ -41,7 +43,7 @@ class Group:
     @cached_property
     def rule(self) -> Rule:
         """The rule for the selected runs; not to be asked before all of them are known."""
-        return rule(len(self.runs), self.agreement, self.good, self.bad)
+        return rule(len(self.runs), self.agreement, self.good, self.bad, self.at_least)
 
     @property
     def numbers(self) -> range:
@@ -69,6 +71,7 @@ class Group:
             "agreement": self.agreement if self.agreement == "sprt" else str(self.agreement),
             "good": self.good,
             "bad": self.bad,
+            "at_least": None if self.at_least is None else str(self.at_least),
             "full": self.full,
         }
         if self.fresh:
@@ -79,12 +82,21 @@ class Group:
 _OUTCOMES = {outcome.value: outcome for outcome in Outcome}
 
 
-def tally_of(words: Iterable[str]) -> Tally:
-    """The tally of what is told of runs: outcomes count, and words as `spared` and `skipped` do not."""
-    return Tally.of(_OUTCOMES[word] for word in words if word in _OUTCOMES)
+def tally_of(words: Iterable[str], alike: tuple[int, ...] = ()) -> Tally:
+    """The tally of what is told of runs: outcomes count, and words as `spared` and `skipped` do not.
+
+    `alike` are the sizes of the classes of their answers, where these are compared.
+    """
+    return replace(Tally.of(_OUTCOMES[word] for word in words if word in _OUTCOMES), alike=alike)
 
 
 def rule_of(report: Mapping[str, Any]) -> Rule:
     """The rule that a run's report names."""
-    agreement = report["agreement"]
-    return rule(report["n"], "sprt" if agreement == "sprt" else Fraction(agreement), report["good"], report["bad"])
+    agreement, at_least = report["agreement"], report.get("at_least")
+    return rule(
+        report["n"],
+        "sprt" if agreement == "sprt" else Fraction(agreement),
+        report["good"],
+        report["bad"],
+        None if at_least is None else Fraction(at_least),
+    )

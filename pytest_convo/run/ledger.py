@@ -8,7 +8,8 @@ from __future__ import annotations
 import sqlite3
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -16,6 +17,11 @@ from ..agreement.outcome import Outcome
 from ..agreement.verdict import Tally
 
 _PAUSE = "paused until"
+
+
+def sizes(labels: Iterable[str]) -> tuple[int, ...]:
+    """The sizes of the classes that have these labels, the largest first."""
+    return tuple(sorted(Counter(labels).values(), reverse=True))
 
 
 class Ledger(ABC):
@@ -41,7 +47,7 @@ class Ledger(ABC):
 
     @abstractmethod
     def clear(self, group: str, run: str) -> None:
-        """The run is to be made again: its outcome no longer counts."""
+        """The run is to be made again: its outcome no longer counts, nor does what it answered."""
 
     @abstractmethod
     def abandon(self, group: str, run: str) -> None:
@@ -57,7 +63,7 @@ class Ledger(ABC):
 
     @abstractmethod
     def tally(self, group: str) -> Tally:
-        """The outcomes of a group so far, over all processes."""
+        """The outcomes of a group so far, over all processes, and the sizes of its classes of answers."""
 
     @abstractmethod
     def in_flight(self, group: str, besides: str = "") -> int:
@@ -72,6 +78,23 @@ class Ledger(ABC):
         None, unless it is the last of `runs`: then the words of all, each with whether another try may end otherwise.
         Exactly one caller over all processes is told, so that errors are tried again once.
         """
+
+    # -- which runs of a group say the same
+
+    @abstractmethod
+    def say(self, group: str, run: str, answer: str) -> None:
+        """What a run that is being made has answered, to be compared with what others have."""
+
+    @abstractmethod
+    def classify(self, group: str, run: str, label: str) -> str:
+        """Put a run's answer into a class, unless it is in one already; the class that it is in then.
+
+        The label "" is no class: that of a run that measured nothing.
+        """
+
+    @abstractmethod
+    def said(self, group: str) -> dict[str, tuple[str | None, str | None]]:
+        """The answer and the class of each run that has one of the two, over all processes."""
 
     # -- transcripts that several items read
 

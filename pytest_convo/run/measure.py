@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..agreement.outcome import Outcome
 from ..bot.deadline import limited
+from ..bot.events import observed
 from ..bot.play import play, transcript_of
 from ..bot.threads import in_thread
-from ..check.run import evaluate
+from ..check.run import Evaluation, ask, evaluate
 from ..errors import (
     BotFailure,
     CheckError,
@@ -21,17 +22,19 @@ from ..errors import (
     ConvoError,
     HarnessError,
     RunTimeout,
+    Unjudged,
 )
 
 if TYPE_CHECKING:
     from ..bot.model import ChatModel
     from ..bot.tools import Tool
-    from ..check.base import Check
+    from ..check.run import Checks
     from ..conversation.conversation import Conversation
     from ..conversation.transcript import Transcript
     from ..record.recording import RunRecording
     from ..redaction import Redactor
     from ..settings.model import Settings
+    from .alike import Likeness
 
 Event = Mapping[str, Any]
 """One thing that happened in a run: a `kind` and its fields, all of them builtins."""
@@ -46,7 +49,7 @@ class Spec:
     settings: Settings
     conversation: Conversation
     system: str | None
-    checks: Mapping[int, tuple[Check, ...]]
+    checks: Checks
     model: Callable[[int], ChatModel]
     """Makes the model for run i; called on the engine's loop."""
     tools: Callable[[int], Sequence[Tool]] | None
@@ -55,8 +58,16 @@ class Spec:
     """Takes out what must never be written or shown."""
     recording: Callable[[int], RunRecording]
     """Opens the recording of run i, anew for each attempt to make it."""
+    cases: int = 1
+    """How many cases there are of the conversation."""
     slow: bool = False
     """Whether a check runs a user's code, which must not hold up the engine's loop."""
+    asking: bool = False
+    """Whether a check asks a model."""
+    likeness: Likeness | None = None
+    """When the answers of two runs say the same, where that is asked for."""
+    beside: tuple[Path, ...] = ()
+    """The recordings that are of no single run: of comparing answers, and of checking judges."""
 
     def key(self, run: int) -> str:
         """The name of run i's transcript in the whole session."""
@@ -71,6 +82,9 @@ class Measurement:
     reason: str = ""
     transcript: Transcript | None = None
     error: ConvoError | None = None
+    """What kept the transcript from being whole."""
+    unjudged: bool = False
+    """Whether the transcript is whole and a check could not be evaluated, which it may be another time."""
     events: list[Event] = field(default_factory=list)
     seconds: float = 0.0
     sample: str = ""
@@ -102,14 +116,20 @@ class Measurement:
     @property
     def transient(self) -> bool:
         """Whether another try may end otherwise: the outcome is an error that can pass."""
-        return isinstance(self.error, HarnessError) and self.error.transient
+        return self.unjudged or (isinstance(self.error, HarnessError) and self.error.transient)
+
+    @property
+    def unsound(self) -> bool:
+        """Whether another try makes it anew: the transcript is not whole, or was not judged."""
+        return self.error is not None or self.unjudged
 
     def raise_unless_passed(self) -> None:
         """Raise what a failed run, or one that measured nothing, has to say."""
         if self.error is not None:
             raise self.error
         if self.outcome is not Outcome.PASS:
-            raise (CheckFailed if self.outcome is Outcome.FAIL else CheckError)(self.reason)
+            kind = CheckFailed if self.outcome is Outcome.FAIL else Unjudged if self.unjudged else CheckError
+            raise kind(self.reason)
 
 
 def portable(measurement: Measurement) -> Measurement:
@@ -149,12 +169,7 @@ async def measure(
         )
 
     try:
-        async with within(spec.settings.timeout), sheltered():
-            transcript = await _recorded(spec, run, idle, observe, recorder, saves=recording is None)
-            if spec.slow:
-                evaluation = await in_thread(evaluate, spec.checks, transcript)
-            else:
-                evaluation = evaluate(spec.checks, transcript)
+        transcript, evaluation = await _recorded(spec, run, idle, observe, recorder, saves=recording is None)
     except BotFailure as error:
         return measured(Outcome.FAIL, str(error), error=error, transcript=transcript_of(error))
     except ConvoError as error:
@@ -162,7 +177,8 @@ async def measure(
     for found in evaluation.results:
         told = {"turn": found.turn, "name": found.name, "outcome": found.outcome.value, "reason": found.reason}
         observe({"kind": "check", **told})
-    return measured(evaluation.outcome, evaluation.reason, transcript=transcript)
+    unjudged = evaluation.transient
+    return measured(evaluation.outcome, evaluation.reason, transcript=transcript, unjudged=unjudged)
 
 
 @asynccontextmanager
@@ -204,17 +220,32 @@ async def within(seconds: float) -> AsyncIterator[None]:
 
 async def _recorded(
     spec: Spec, run: int, idle: Any, observe: Callable[[Event], None], recording: RunRecording, *, saves: bool
-) -> Transcript:
-    """Play run i; a transcript, or what the bot failed at, is worth recording, and an error is not."""
+) -> tuple[Transcript, Evaluation]:
+    """Play run i and judge it. What was said, or what the bot failed at, is worth recording; an error is not."""
+    worth = False
     try:
-        transcript = await _play(spec, run, idle, observe, recording)
+        async with within(spec.settings.timeout), sheltered():
+            transcript = await _play(spec, run, idle, observe, recording)
+            evaluation = await _evaluated(spec, transcript, observe, recording)
+            worth = not evaluation.transient
     except BotFailure:
-        if saves and recording.unsaved:
-            await in_thread(recording.save)
+        worth = True
         raise
-    if saves and recording.unsaved:
-        await in_thread(recording.save)
-    return transcript
+    finally:
+        if saves and worth and recording.unsaved:
+            await in_thread(recording.save)
+    return transcript, evaluation
+
+
+async def _evaluated(
+    spec: Spec, transcript: Transcript, observe: Callable[[Event], None], recording: RunRecording
+) -> Evaluation:
+    """What the checks find; those that ask a model come last, for their calls take time and money."""
+    found = await in_thread(evaluate, spec.checks, transcript) if spec.slow else evaluate(spec.checks, transcript)
+    if not spec.asking:
+        return found
+    with observed(observe):
+        return found + await ask(spec.checks, transcript, recording.around)
 
 
 async def _play(

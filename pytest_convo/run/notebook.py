@@ -14,7 +14,7 @@ from typing import Any
 from ..agreement.outcome import Outcome
 from ..agreement.verdict import Tally
 from .database import Database
-from .ledger import Ledger
+from .ledger import Ledger, sizes
 
 
 @dataclass(slots=True)
@@ -24,6 +24,8 @@ class _Entry:
     outcome: Outcome | None = None
     reported: str | None = None
     transient: bool = False
+    answer: str | None = None
+    label: str | None = None
 
 
 class Notebook(Ledger):
@@ -52,7 +54,8 @@ class Notebook(Ledger):
     def clear(self, group: str, run: str) -> None:
         with self._lock:
             if run in self._groups[group]:
-                self._groups[group][run].outcome = None
+                entry = self._groups[group][run]
+                entry.outcome = entry.answer = entry.label = None
 
     def abandon(self, group: str, run: str) -> None:
         with self._lock:
@@ -72,7 +75,9 @@ class Notebook(Ledger):
     def tally(self, group: str) -> Tally:
         with self._lock:
             outcomes = [entry.outcome for entry in self._groups[group].values()]
-        return Tally(*map(outcomes.count, (Outcome.PASS, Outcome.FAIL, Outcome.ERROR)))
+            labels = [entry.label for entry in self._groups[group].values() if entry.label]
+        passes, fails, errors = map(outcomes.count, (Outcome.PASS, Outcome.FAIL, Outcome.ERROR))
+        return Tally(passes, fails, errors, sizes(labels))
 
     def in_flight(self, group: str, besides: str = "") -> int:
         with self._lock:
@@ -96,6 +101,27 @@ class Notebook(Ledger):
 
     def _entry(self, group: str, run: str) -> _Entry:
         return self._groups[group].setdefault(run, _Entry())
+
+    # -- which runs of a group say the same
+
+    def say(self, group: str, run: str, answer: str) -> None:
+        with self._lock:
+            self._entry(group, run).answer = answer
+
+    def classify(self, group: str, run: str, label: str) -> str:
+        with self._lock:
+            entry = self._entry(group, run)
+            if entry.label is None:
+                entry.label = label
+            return entry.label
+
+    def said(self, group: str) -> dict[str, tuple[str | None, str | None]]:
+        with self._lock:
+            return {
+                run: (entry.answer, entry.label)
+                for run, entry in self._groups[group].items()
+                if entry.answer is not None or entry.label is not None
+            }
 
     # -- transcripts that several items read
 

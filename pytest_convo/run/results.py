@@ -12,6 +12,7 @@ from ..agreement.outcome import Outcome
 from ..agreement.verdict import Rule, Tally, Verdict
 from ..conversation.reply import Usage
 from .group import rule_of, tally_of
+from .ledger import sizes
 from .spending import Spent
 
 FIGURES = ("calls", "replayed", "tokens", "usd")
@@ -34,10 +35,14 @@ class GroupResult:
     runs: dict[str, Told] = field(default_factory=dict)
     verdict: Verdict | None = None
     """None until it is decided, and for good where the session ended before."""
+    alike: dict[str, str] = field(default_factory=dict)
+    """The class of each run's answer, where the answers are compared."""
+    not_compared: str = ""
+    """Why the answers could not be compared, where they were to be."""
 
     @property
     def tally(self) -> Tally:
-        return tally_of(told["outcome"] for told in self.runs.values())
+        return tally_of((told["outcome"] for told in self.runs.values()), sizes(self.alike.values()))
 
     @property
     def ended(self) -> bool:
@@ -59,8 +64,10 @@ class GroupResult:
         verdict = self.settled
         assert verdict is not None
         runs = sorted(self.runs.items(), key=lambda run: _number(run[0]))
-        made = tuple(_run(nodeid, told) for nodeid, told in runs if told["outcome"] != "skipped")
-        return GroupReport(verdict, self.rule, self.declared, made)
+        made = tuple(
+            _run(nodeid, told, self.alike.get(nodeid, "")) for nodeid, told in runs if told["outcome"] != "skipped"
+        )
+        return GroupReport(verdict, self.rule, self.declared, made, skipped=len(runs) - len(made))
 
 
 @dataclass
@@ -68,6 +75,8 @@ class Results:
     """All groups and runs of the session, in the order in which they were first heard of."""
 
     groups: dict[str, GroupResult] = field(default_factory=dict)
+    judge_checks: list[Told] = field(default_factory=list)
+    """How judges did in their self-tests."""
     books: Spent | None = None
     """What the session spent by its own books, where they can be read: they know of cancelled calls too."""
 
@@ -79,8 +88,12 @@ class Results:
             self.groups[group.id] = group
         if not group.runs.get(nodeid, {}).get("again"):  # the retry may be heard of before the run itself
             group.runs[nodeid] = told
+            _compare(group, told)
         for again in told.get("retried", ()):
             group.runs[again["run"]] = {**again, "again": True}
+            _compare(group, again)
+        for one in (told, *told.get("retried", ())):
+            self.judge_checks += one.get("judge_checks", ())
         return group
 
     @property
@@ -98,6 +111,12 @@ class Results:
         """What the session spent: by its books, or where these are not whole, as far as its runs have told."""
         told = spent_by(self.transcripts.values())
         return told if self.books is None or self.books.calls < told.calls else self.books
+
+
+def _compare(group: GroupResult, told: Told) -> None:
+    """Enter the classes of answers that a run's report tells."""
+    group.alike.update(told.get("alike", {}))
+    group.not_compared = told.get("not_compared", "") or group.not_compared
 
 
 def spent_by(runs: Iterable[Told]) -> Spent:
@@ -134,7 +153,7 @@ def _number(nodeid: str) -> int:
     return int(nodeid.rpartition("-")[2])
 
 
-def _run(nodeid: str, told: Told) -> RunReport:
+def _run(nodeid: str, told: Told, alike: str) -> RunReport:
     return RunReport(
         run=nodeid.rpartition("::")[2],
         outcome=_MEASURED.get(told["outcome"]),
@@ -143,4 +162,5 @@ def _run(nodeid: str, told: Told) -> RunReport:
         seconds=told.get("seconds", 0.0),
         retried=told.get("again", False),
         replayed=bool(told.get("replayed")) and not told.get("requests"),
+        alike=alike,
     )

@@ -12,6 +12,7 @@ import pickle
 import shutil
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any
 from ..agreement.outcome import Outcome
 from ..agreement.verdict import Tally
 from .database import Database
-from .ledger import Ledger
+from .ledger import Ledger, sizes
 from .notebook import Notebook
 
 PREFIX = "pytest-convo-"
@@ -31,7 +32,7 @@ FORGOTTEN = 86_400.0
 
 _SCHEMA = (
     "runs (grp TEXT, run TEXT, holder TEXT, outcome TEXT, reported TEXT, transient INT DEFAULT 0,"
-    " PRIMARY KEY (grp, run))",
+    " answer TEXT, label TEXT, PRIMARY KEY (grp, run))",
     "transcripts (key TEXT PRIMARY KEY, holder TEXT, value BLOB)",
     "notes (name TEXT PRIMARY KEY, value TEXT)",
 )
@@ -78,7 +79,8 @@ class SharedLedger(Ledger):
         )
 
     def clear(self, group: str, run: str) -> None:
-        self._database.execute("UPDATE runs SET outcome = NULL WHERE grp = ? AND run = ?", (group, run))
+        clear = "UPDATE runs SET outcome = NULL, answer = NULL, label = NULL WHERE grp = ? AND run = ?"
+        self._database.execute(clear, (group, run))
 
     def abandon(self, group: str, run: str) -> None:
         self._database.execute("DELETE FROM runs WHERE grp = ? AND run = ? AND outcome IS NULL", (group, run))
@@ -95,9 +97,10 @@ class SharedLedger(Ledger):
         return row is not None and row[0] is not None
 
     def tally(self, group: str) -> Tally:
-        query = "SELECT outcome, count(*) FROM runs WHERE grp = ? GROUP BY outcome"
-        counts = dict(self._database.execute(query, (group,)))
-        return Tally(*(counts.get(outcome.value, 0) for outcome in (Outcome.PASS, Outcome.FAIL, Outcome.ERROR)))
+        rows = self._database.execute("SELECT outcome, label FROM runs WHERE grp = ?", (group,))
+        counts = Counter(outcome for outcome, _ in rows)
+        passes, fails, errors = (counts[outcome.value] for outcome in (Outcome.PASS, Outcome.FAIL, Outcome.ERROR))
+        return Tally(passes, fails, errors, sizes(label for _, label in rows if label))
 
     def in_flight(self, group: str, besides: str = "") -> int:
         row = self._database.first(
@@ -128,6 +131,22 @@ class SharedLedger(Ledger):
         with self.transaction() as db:
             db.execute("DELETE FROM runs WHERE holder = ? AND reported IS NULL", (holder,))
             db.execute("DELETE FROM transcripts WHERE holder = ? AND value IS NULL", (holder,))
+
+    # -- which runs of a group say the same
+
+    def say(self, group: str, run: str, answer: str) -> None:
+        say = "UPDATE runs SET answer = ? WHERE grp = ? AND run = ?"
+        self._database.execute(say, (answer, group, run))
+
+    def classify(self, group: str, run: str, label: str) -> str:
+        with self.transaction() as db:
+            db.execute("UPDATE runs SET label = coalesce(label, ?) WHERE grp = ? AND run = ?", (label, group, run))
+            found = db.execute("SELECT label FROM runs WHERE grp = ? AND run = ?", (group, run)).fetchone()
+        return label if found is None else str(found[0])
+
+    def said(self, group: str) -> dict[str, tuple[str | None, str | None]]:
+        query = "SELECT run, answer, label FROM runs WHERE grp = ? AND (answer IS NOT NULL OR label IS NOT NULL)"
+        return {run: (answer, label) for run, answer, label in self._database.execute(query, (group,))}
 
     # -- transcripts that several items read
 

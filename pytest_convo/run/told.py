@@ -13,9 +13,11 @@ from ..agreement.outcome import Outcome
 from ..conversation.reply import total
 from ..errors import BotFailure, ConvoError, HarnessError, RedactionError
 from ..redaction import Redactor
+from .alike import NOTE
+from .approvable import approvable
 from .redact import REDACTOR, TELLER, WITHHELD, redact, shown, withhold
 from .results import FIGURES, figures
-from .session import RUN, RunSession
+from .session import RUN, Run, RunSession
 
 if TYPE_CHECKING:
     from .measure import Measurement
@@ -25,6 +27,9 @@ MEASURED = pytest.StashKey["Measurement | None"]()
 
 PROPERTY = "convo.outcome"
 """A run's outcome, as a property of its test case in JUnit."""
+
+JUDGE_CHECK = "judge check"
+"""The kind of the event that tells how a judge did in its self-test."""
 
 PROPERTIES = (PROPERTY, *(f"convo.{name}" for name in FIGURES))
 
@@ -69,10 +74,10 @@ def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], re
     try:
         redactor = item.stash[TELLER] = _teller(item, report, measurement)
         redact(report, redactor)
-        told = _told(item, report, error, redactor)
+        told = _told(session, item, report, error, redactor)
     except RedactionError as failure:
         withhold(item, report, failure)
-        told = _told(item, report, failure, BLANK)
+        told = _told(session, item, report, failure, BLANK)
     if told is None:
         return
     if told["outcome"] in _OUTCOMES and (measurement is None or not item.stash[RUN].judged or WITHHELD in item.stash):
@@ -108,7 +113,11 @@ def _teller(item: pytest.Item, report: pytest.TestReport, measurement: Measureme
 
 
 def _told(
-    item: pytest.Item, report: pytest.TestReport, error: BaseException | None, redactor: Redactor
+    session: RunSession,
+    item: pytest.Item,
+    report: pytest.TestReport,
+    error: BaseException | None,
+    redactor: Redactor,
 ) -> dict[str, Any] | None:
     """What is told of a run: its group, its outcome, and what it measured; builtins only, xdist carries no more.
 
@@ -123,16 +132,34 @@ def _told(
         return {**told, "outcome": "spared"}
     if report.skipped:  # by a mark or by hand
         return {**told, "outcome": "skipped"}
+    told |= _compared(session, item.nodeid, run)
     told["outcome"] = _outcome(report, error, judged=run.judged).value
     told["transient"] = isinstance(error, HarnessError) and error.transient
     if (measurement := item.stash.get(MEASURED, None)) is not None:
         measured = _measured(measurement)
         told |= zip(measured, redactor.deep([*measured.values()]), strict=True)
+        if session.options.approving and run.judged and measurement.transcript is not None and run.spec is not None:
+            answers = {turn.index: redactor.text(plain(turn.reply.text)) for turn in measurement.transcript.turns}
+            told["approvable"] = approvable(run.spec, answers)
+        if checks := [dict(event) for event in measurement.events if event["kind"] == JUDGE_CHECK]:
+            told["judge_checks"] = redactor.deep(checks)
         told["transcript"] = item.nodeid if run.spec is None else run.spec.key(run.number)
     if report.failed:
         told["reason"] = plain(report.longreprtext)
         told["sections"] = [[title, plain(text)] for title, text in report.sections]
     return told
+
+
+def _compared(session: RunSession, nodeid: str, run: Run) -> dict[str, Any]:
+    """The classes that answers of the run's group are in: of this run, or of all where one waits for another."""
+    likeness = run.spec.likeness if run.judged and run.spec is not None else None
+    if likeness is None:
+        return {}
+    labels = {name: label for name, (_, label) in session.ledger.said(run.group.id).items() if label}
+    if likeness.key is not None:
+        labels = {nodeid: labels[nodeid]} if nodeid in labels else {}
+    reason = session.ledger.noted(f"{NOTE} {run.group.id}")
+    return {"alike": labels} | ({} if reason is None else {"not_compared": reason})
 
 
 def _outcome(report: pytest.TestReport, error: BaseException | None, *, judged: bool) -> Outcome:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ..agreement.verdict import rule
+from .bots import BotSettings
 from .layer import leaves
-from .model import BotSettings, Common, Settings
+from .model import Common, Settings
 from .promptfile import find_prompt
 from .resolve import Resolved
 from .show import dotted, show

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .locate import Keys
 from .rules import is_index, may_be_path, split_python
 
+_FUNCTION = "python:"
+
 
 def anchored(values: Mapping[str, Any], base: Path) -> dict[str, Any]:
-    """`values`, in which `prompt` and the files of `json_schema` and `python` are absolute."""
-    result = dict(values)
-    if isinstance(result.get("prompt"), str | os.PathLike):
-        result["prompt"] = _absolute(result["prompt"], base)
-    if isinstance(result.get("expect"), Mapping):
-        result["expect"] = _anchored_checks(result["expect"], base)
-    if isinstance(result.get("case"), list):
-        result["case"] = [anchored(case, base) if isinstance(case, Mapping) else case for case in result["case"]]
+    """`values`, in which the files that they name are absolute."""
+    result: dict[str, Any] = _copied(values)
+    for keys, before, name in _named(values):
+        table: Any = result
+        for key in keys[:-1]:
+            table = table[key]
+        table[keys[-1]] = before + _absolute(name, base)
     return result
 
 
 def missing(values: Mapping[str, Any]) -> Iterator[tuple[Keys, str, str]]:
     """Each file that anchored `values` name and that is not there: the key, the path, and what is like it."""
-    for keys, path in _references(values):
-        if not is_file(Path(path)):
+    for keys, _, name in _named(values):
+        path = name.rpartition(":")[0] if split_python(name) is not None else name
+        if may_be_path(path) and not is_file(Path(path)):
             yield keys, path, _alike(Path(path))
 
 
@@ -45,14 +47,34 @@ def parent_within(directory: Path, rootdir: Path) -> Path | None:
     return directory.parent if within else None
 
 
-def _anchored_checks(checks: Mapping[str, Any], base: Path) -> dict[str, Any]:
-    result = dict(checks)
-    for key, value in checks.items():
-        if is_index(key) and isinstance(value, Mapping):
-            result[key] = _anchored_checks(value, base)
+def _named(values: Mapping[str, Any]) -> Iterator[tuple[Keys, str, str]]:
+    """Each file that is named: where, what stands before its name, and the name, maybe with a function's behind it."""
+    places: tuple[tuple[str, ...], ...] = (("prompt",), ("judge", "prompt"), ("judge", "probes"))
+    for place in places:
+        if isinstance(name := _at(values, place), str | os.PathLike):
+            yield place, "", os.fspath(name)
+    by = _at(values, ("agree", "by"))
+    if isinstance(by, str) and by.startswith(_FUNCTION) and split_python(by.removeprefix(_FUNCTION)) is not None:
+        yield ("agree", "by"), _FUNCTION, by.removeprefix(_FUNCTION)
+    for keys, name in _named_by_checks(values.get("expect"), ("expect",)):
+        yield keys, "", name
+    cases = values.get("case")
+    for number, case in enumerate(cases if isinstance(cases, list) else ()):
+        for keys, before, name in _named(case) if isinstance(case, Mapping) else ():
+            yield ("case", number, *keys), before, name
+
+
+def _named_by_checks(checks: Any, keys: Keys) -> Iterator[tuple[Keys, str]]:
+    for key, value in checks.items() if isinstance(checks, Mapping) else ():
+        if is_index(key):
+            yield from _named_by_checks(value, (*keys, key))
         elif _names_file(key, value):
-            result[key] = _absolute(value, base)
-    return result
+            yield (*keys, key), os.fspath(value)
+        elif key == "calls" and isinstance(value, list):
+            for number, call in enumerate(value):
+                schema = _at(call, ("arguments_schema",))
+                if isinstance(schema, str | os.PathLike):
+                    yield (*keys, key, number, "arguments_schema"), os.fspath(schema)
 
 
 def _names_file(key: str, value: Any) -> bool:
@@ -61,29 +83,23 @@ def _names_file(key: str, value: Any) -> bool:
     return key == "python" and isinstance(value, str) and split_python(value) is not None
 
 
+def _at(values: Any, keys: Sequence[str]) -> Any:
+    """What stands under `keys`; None where nothing does."""
+    for key in keys:
+        values = values.get(key) if isinstance(values, Mapping) else None
+    return values
+
+
+def _copied(value: Any) -> Any:
+    """The value with tables and lists of its own."""
+    if isinstance(value, Mapping):
+        return {key: _copied(inner) for key, inner in value.items()}
+    return [_copied(inner) for inner in value] if isinstance(value, list) else value
+
+
 def _absolute(path: str | os.PathLike[str], base: Path) -> str:
     text = os.fspath(path)
     return os.path.normpath(base / text) if text.strip() else text
-
-
-def _references(values: Mapping[str, Any], keys: Keys = ()) -> Iterator[tuple[Keys, str]]:
-    """Each file that is named, where it is named as it should be: what is malformed is said by others."""
-    prompt, checks, cases = values.get("prompt"), values.get("expect"), values.get("case")
-    if isinstance(prompt, str) and may_be_path(prompt):
-        yield (*keys, "prompt"), prompt
-    if isinstance(checks, Mapping):
-        yield from _references_of_checks(checks, (*keys, "expect"))
-    for number, case in enumerate(cases if isinstance(cases, list) else ()):
-        if isinstance(case, Mapping):
-            yield from _references(case, ("case", number))
-
-
-def _references_of_checks(checks: Mapping[str, Any], keys: Keys) -> Iterator[tuple[Keys, str]]:
-    for key, value in checks.items():
-        if is_index(key) and isinstance(value, Mapping):
-            yield from _references_of_checks(value, (*keys, key))
-        elif _names_file(key, value) and may_be_path(value):
-            yield (*keys, key), value if key == "json_schema" else value.rpartition(":")[0]
 
 
 def _alike(path: Path) -> str:

@@ -46,6 +46,23 @@ Agreement = Annotated[
         ]
     ),
 ]
+Threshold = Annotated[
+    Fraction,
+    PlainValidator(rules.threshold),
+    _described(
+        anyOf=[
+            {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            {"type": "string", "pattern": r"^\s*([0-9]+/[0-9]+|[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?)\s*$"},
+        ]
+    ),
+]
+Equivalence = Annotated[
+    str,
+    PlainValidator(rules.equivalence),
+    _described(
+        anyOf=[{"enum": list(rules.EQUIVALENCES)}, {"type": "string", "pattern": r"^python:.+\.py:[^\W\d]\w*$"}]
+    ),
+]
 Regenerate = Annotated[
     Literal["holes", "last", "all"] | tuple[int, ...],
     PlainValidator(rules.regenerate),
@@ -55,6 +72,15 @@ Name = Annotated[str, PlainValidator(rules.name), WithJsonSchema(_SOME_TEXT)]
 Texts = Annotated[tuple[str, ...], PlainValidator(rules.texts), WithJsonSchema(_TEXT_OR_LIST)]
 Sought = Annotated[tuple[str, ...], PlainValidator(rules.sought), WithJsonSchema(_SOUGHT)]
 Patterns = Annotated[tuple[str, ...], PlainValidator(rules.patterns), WithJsonSchema(_SOUGHT)]
+Pattern = Annotated[str, PlainValidator(rules.pattern), WithJsonSchema(_SOME_TEXT)]
+PatternTable = Annotated[
+    dict[str, str], PlainValidator(rules.pattern_table), _described(type="object", additionalProperties=_SOME_TEXT)
+]
+Succession = Annotated[
+    tuple[str, ...],
+    PlainValidator(rules.succession),
+    _described(type="array", items=_SOME_TEXT, minItems=2),
+]
 File = Annotated[Path, PlainValidator(rules.path), WithJsonSchema(_SOME_TEXT)]
 Schema = Annotated[
     dict[str, Any] | Path, PlainValidator(rules.schema), _described(anyOf=[{"type": "object"}, _SOME_TEXT])

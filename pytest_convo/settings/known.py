@@ -7,19 +7,10 @@ from collections.abc import Collection
 
 from pydantic import BaseModel
 
+from .bots import BotSettings, EmbeddingSettings, JudgeSettings, LimitSettings, PriceSettings
+from .expect import Criterion, ExpectedCall, ExpectedNumber, ExpectTable, Similarity
 from .locate import Keys
-from .model import (
-    BotSettings,
-    Case,
-    ExpectedCall,
-    ExpectedNumber,
-    ExpectTable,
-    LimitSettings,
-    PriceSettings,
-    RecordSettings,
-    Settings,
-    Similarity,
-)
+from .model import AgreeSettings, Case, RecordSettings, Settings
 from .rules import is_index
 from .show import dotted
 
@@ -29,6 +20,9 @@ _TABLES: dict[str, type[BaseModel]] = {
     "price": PriceSettings,
     "limits": LimitSettings,
     "record": RecordSettings,
+    "judge": JudgeSettings,
+    "embeddings": EmbeddingSettings,
+    "agree": AgreeSettings,
     "expect": ExpectTable,
     "number": ExpectedNumber,
     "similar": Similarity,
@@ -40,13 +34,18 @@ def unknown_key(keys: Keys, whole: type[BaseModel], extra_checks: Collection[str
     """What to say of the key at the end of `keys` in the model `whole`, and what to do about it."""
     *around, key = keys
     names = [part for part in around if isinstance(part, str) and not is_index(part)]
-    model = _TABLES[names[-1]] if names else whole
+    model = _model(names) if names else whole
     known = [name for name in model.model_fields if name != "checks"]
     if model is ExpectTable:
         known += sorted(extra_checks)
     table = dotted(tuple(around))
     what = f'unknown key "{dotted((key,))}"' + (f" in [{table}]" if table else "")
     return what, _hint(str(key), model, known, whole)
+
+
+def _model(names: list[str]) -> type[BaseModel]:
+    """The model of a table: [judge] says who judges, and `judge` in [expect] by what."""
+    return Criterion if names[-1] == "judge" and "expect" in names else _TABLES[names[-1]]
 
 
 def _hint(key: str, model: type[BaseModel], known: list[str], whole: type[BaseModel]) -> str:

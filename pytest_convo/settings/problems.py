@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from ..errors import ConvoError, FormatErrors, SettingsError
+from .expect import EXTRA_CHECKS
 from .files import missing
 from .known import unknown_key
 from .layer import Layer, TomlPart
 from .locate import Keys
-from .model import EXTRA_CHECKS, Common, Settings
+from .model import Common, Settings
 from .rules import UnfitError
 from .secret import is_secret, leaks
 from .show import dotted, show

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SettingsError
+from .bots import BotSettings
+from .expect import EXTRA_CHECKS
 from .files import anchored
 from .layer import Layer, holds, leaves, merge
 from .locate import Keys
-from .model import EXTRA_CHECKS, BotSettings, Settings
+from .model import Settings
 from .problems import problems, raise_all
 from .promptfile import find_prompt
 from .show import dotted
@@ -63,7 +65,7 @@ class Resolved:
 
 
 DEFAULT_KEYS = (
-    *(name for name in Settings.model_fields if name not in ("bot", "limits", "record", "vars", "expect", "case")),
+    *(name for name, field in Settings.model_fields.items() if field.default_factory is None and name != "case"),
     *(f"bot.{name}" for name in BotSettings.model_fields if name != "request"),
 )
 """The settings that always have a value."""

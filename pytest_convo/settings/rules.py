@@ -17,6 +17,9 @@ from .locate import Keys
 MAX_INDEX = 9999
 """Message files are numbered with four digits."""
 
+EQUIVALENCES = ("text", "json", "calls", "number", "judge")
+"""When two answers say the same: the ways that have a name."""
+
 _DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+) ?(ms|s|m|h)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PYTHON = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")
@@ -108,6 +111,22 @@ def agreement(value: Any) -> Fraction | Literal["sprt"]:
     raise UnfitError(msg, hint='"sprt" asks for the sequential test', whole=True)
 
 
+def threshold(value: Any) -> Fraction:
+    """A share of the runs, as `agreement`, without the sequential test."""
+    share = agreement(value) if value != "sprt" else None
+    _require(share is not None, 'must be a share, as 0.8 or "2/3"')
+    return share  # type: ignore[return-value]
+
+
+def equivalence(value: Any) -> str:
+    """When two answers say the same."""
+    name, _, function = text(value).partition(":")
+    fits = value in EQUIVALENCES or (name == "python" and split_python(function) is not None)
+    known = ", ".join(f'"{known}"' for known in EQUIVALENCES)
+    _require(fits, f"must be one of {known}, or a function", hint='as by = "python:checks.py:same"')
+    return text(value)
+
+
 def version(value: Any) -> Literal[1]:
     known = type(value) is int and value == 1
     hint = "a file of a newer format needs a newer pytest-convo; otherwise write version = 1"
@@ -157,6 +176,30 @@ def patterns(value: Any) -> tuple[str, ...]:
         hint = "contains looks for a text as it stands"
         _require(not reason, f"is no regular expression: {reason}", hint=hint, at=at, whole=True)
     return found
+
+
+def pattern(value: Any) -> str:
+    """One regular expression, with one group at most: what it finds is what counts."""
+    (found,) = patterns(name(value))
+    groups = re.compile(found).groups
+    _require(groups <= 1, f"must have one group at most, not {groups}", hint="(?:...) groups and captures nothing")
+    return found
+
+
+def pattern_table(value: Any) -> dict[str, str]:
+    """A regular expression for each of several names."""
+    for key, element in table(value).items():
+        _require(isinstance(element, str), "must be a regular expression, as text", at=(key,))
+        reason = _no_pattern(element)
+        _require(not reason, f"is no regular expression: {reason}", at=(key,), whole=True)
+    return dict(value)
+
+
+def succession(value: Any) -> tuple[str, ...]:
+    """Names in an order."""
+    names = sought(value) if isinstance(value, list | tuple) else ()
+    _require(len(names) > 1, 'must be a list of at least two names, as ["lookup", "refund"]')
+    return names
 
 
 def path(value: Any) -> Path:

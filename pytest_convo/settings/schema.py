@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from .model import ADDED, Settings
+from .expect import ADDED
+from .model import Settings
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 INDEX = "^(0|[1-9][0-9]{0,3})$"

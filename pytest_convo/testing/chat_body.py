@@ -23,16 +23,16 @@ class BadBody(Exception):
 
 def check_body(body: Mapping[str, Any]) -> None:
     """Raise `BadBody` where the API would refuse, so that a client's mistake shows here and not in production."""
-    _need(isinstance(body.get("model"), str) and body["model"], "you must provide a model parameter", "model")
+    need(isinstance(body.get("model"), str) and body["model"], "you must provide a model parameter", "model")
     messages = body.get("messages")
-    _need(isinstance(messages, list) and messages, "'messages' must be a list of at least one message", "messages")
+    need(isinstance(messages, list) and messages, "'messages' must be a list of at least one message", "messages")
     for number, message in enumerate(cast("list[Any]", messages)):
         _check_message(message, f"messages[{number}]")
     _check_linked(cast("list[Any]", messages))
     _check_tools(body.get("tools") or [])
-    _need(body.get("n") in (None, 1), "the scripted server gives one choice", "n")
-    _need(isinstance(body.get("stream"), bool | None), "'stream' must be a boolean", "stream")
-    _need(isinstance(body.get("stream_options"), dict | None), "'stream_options' must be an object", "stream_options")
+    need(body.get("n") in (None, 1), "the scripted server gives one choice", "n")
+    need(isinstance(body.get("stream"), bool | None), "'stream' must be a boolean", "stream")
+    need(isinstance(body.get("stream_options"), dict | None), "'stream_options' must be an object", "stream_options")
 
 
 def request_of(body: Mapping[str, Any]) -> Request:
@@ -45,19 +45,20 @@ def request_of(body: Mapping[str, Any]) -> Request:
     )
 
 
-def _need(holds: object, what: str, param: str) -> None:
+def need(holds: object, what: str, param: str) -> None:
+    """Raise `BadBody` unless it holds."""
     if not holds:
         raise BadBody(what, param)
 
 
 def _check_message(message: Any, where: str) -> None:
-    _need(isinstance(message, dict), f"'{where}' must be an object", where)
-    _need(message.get("role") in _ROLES, f"'{where}.role' must be one of {', '.join(_ROLES)}", f"{where}.role")
+    need(isinstance(message, dict), f"'{where}' must be an object", where)
+    need(message.get("role") in _ROLES, f"'{where}.role' must be one of {', '.join(_ROLES)}", f"{where}.role")
     content, calls = message.get("content"), message.get("tool_calls") or []
     parts = isinstance(content, list) and all(isinstance(part, dict) for part in content)
     silent = content is None and message["role"] == "assistant"
-    _need(isinstance(content, str) or parts or silent, f"'{where}.content' must be a text or parts", f"{where}.content")
-    _need(isinstance(calls, list) and all(map(_is_call, calls)), f"'{where}.tool_calls' is malformed", where)
+    need(isinstance(content, str) or parts or silent, f"'{where}.content' must be a text or parts", f"{where}.content")
+    need(isinstance(calls, list) and all(map(_is_call, calls)), f"'{where}.tool_calls' is malformed", where)
 
 
 def _is_call(call: Any) -> bool:
@@ -73,12 +74,12 @@ def _check_linked(messages: list[dict[str, Any]]) -> None:
     for number, message in enumerate(messages):
         if message["role"] == "tool":
             known = message.get("tool_call_id") in waiting
-            _need(known, "a 'tool' message must answer a preceding 'tool_calls'", f"messages[{number}]")
+            need(known, "a 'tool' message must answer a preceding 'tool_calls'", f"messages[{number}]")
             waiting.remove(message["tool_call_id"])
         else:
-            _need(not waiting, _unanswered(waiting), f"messages[{number}]")
+            need(not waiting, _unanswered(waiting), f"messages[{number}]")
             waiting = [call["id"] for call in message.get("tool_calls") or ()]
-    _need(not waiting, _unanswered(waiting), "messages")
+    need(not waiting, _unanswered(waiting), "messages")
 
 
 def _unanswered(waiting: list[str]) -> str:
@@ -86,11 +87,11 @@ def _unanswered(waiting: list[str]) -> str:
 
 
 def _check_tools(tools: Any) -> None:
-    _need(isinstance(tools, list), "'tools' must be a list", "tools")
+    need(isinstance(tools, list), "'tools' must be a list", "tools")
     for number, tool in enumerate(tools):
         function = tool.get("function") if isinstance(tool, dict) and tool.get("type") == "function" else None
         named = isinstance(function, dict) and isinstance(function.get("name"), str)
-        _need(named, f"'tools[{number}]' must be a function with a name", f"tools[{number}]")
+        need(named, f"'tools[{number}]' must be a function with a name", f"tools[{number}]")
 
 
 def _message(message: Mapping[str, Any]) -> Message:

@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """A chat-completions request as it arrived, and the status of the answer.
+    """A request for a chat completion, or for embeddings, as it arrived, and the status of the answer.
 
     Of the headers only the names are kept (lower case): their values may be credentials.
     """
@@ -19,6 +19,7 @@ class RecordedRequest:
     raw: bytes
     header_names: tuple[str, ...]
     status: int
+    path: str = "/v1/chat/completions"
 
     @property
     def body(self) -> Any:

@@ -25,7 +25,10 @@ _SECONDS_TO_STOP = 5.0
 
 
 class ScriptedServer:
-    """Answers `POST /v1/chat/completions`, plain and streamed, and `GET /v1/models` on `host`, in a thread of its own.
+    """Answers `POST /v1/chat/completions`, plain and streamed, on `host`, in a thread of its own.
+
+    Beside it `POST /v1/embeddings`, of which the vectors are near where texts share words (`embeddings.embed`), and
+    `GET /v1/models`.
 
     `script` is a `Script`, the path of a `script.toml`, replies, or a function from a `Request` to a text or a
     `ScriptedReply`, which is called in the server's thread. `port` 0 takes a free one.
@@ -97,22 +100,22 @@ class ScriptedServer:
 
     @property
     def requests(self) -> list[RecordedRequest]:
-        """The chat requests in the order in which they arrived, refused ones included."""
+        """The requests for answers and embeddings in the order in which they arrived, refused ones included."""
         return self._log.requests
 
     @property
     def count(self) -> int:
-        """How many chat requests arrived."""
+        """How many requests arrived."""
         return self._log.count
 
     @property
     def in_flight(self) -> int:
-        """How many chat requests are being answered now."""
+        """How many requests are being answered now."""
         return self._log.in_flight
 
     @property
     def in_flight_max(self) -> int:
-        """How many chat requests were being answered at once, at most."""
+        """How many requests were being answered at once, at most."""
         return self._log.in_flight_max
 
     def reset(self) -> None:

@@ -17,12 +17,14 @@ from ..errors import ScriptExhausted
 from . import chat_wire as wire
 from .chat_body import BadBody, check_body, request_of
 from .connection import EVENTS, Response
+from .embeddings import check_embeddings, embedded
 from .http_request import HttpRequest
 from .request_log import RecordedRequest, RequestLog
 
 CHAT = "/v1/chat/completions"
+EMBEDDINGS = "/v1/embeddings"
 MODELS = "/v1/models"
-_METHODS = {CHAT: "POST", MODELS: "GET"}
+_METHODS = {CHAT: "POST", EMBEDDINGS: "POST", MODELS: "GET"}
 _NO_RETRY = ("x-should-retry", "false")
 _log = logging.getLogger(__name__)
 
@@ -70,14 +72,24 @@ class Service:
         return Response(bursts=[[body]], length=len(body))
 
     def _recorded(self, request: HttpRequest) -> Response:
-        response = replace(self._unauthorized(request) or self._chat(request), done=self._log.end)
-        self._log.begin(RecordedRequest(request.body, tuple(request.headers), response.status))
+        answer = self._embeddings if request.path == EMBEDDINGS else self._chat
+        response = replace(self._unauthorized(request) or answer(request), done=self._log.end)
+        self._log.begin(RecordedRequest(request.body, tuple(request.headers), response.status, request.path))
         return response
 
     def _unauthorized(self, request: HttpRequest) -> Response | None:
         if self._api_key is None or request.headers.get("authorization") == f"Bearer {self._api_key}":
             return None
         return refusal(401, "incorrect API key provided", code="invalid_api_key")
+
+    def _embeddings(self, request: HttpRequest) -> Response:
+        try:
+            body = _parsed(request.body)
+            check_embeddings(body)
+        except BadBody as error:
+            return refusal(400, str(error), param=error.param)
+        answer = embedded(body)
+        return Response(bursts=[[answer]], length=len(answer), latency=self._latency)
 
     def _chat(self, request: HttpRequest) -> Response:
         try:

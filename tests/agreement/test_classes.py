@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 from collections import Counter
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_convo.agreement.classes import agreement_of, by_size, classes, normalise, plurality
+from pytest_convo.agreement.classes import agreement_of, by_size, classes, join, normalise, place, plurality
 
 words = st.text(alphabet="abC *_\n", max_size=6)
 labels = st.lists(st.sampled_from("abcd"), max_size=12)
@@ -139,6 +141,78 @@ def test_a_thousand_different_answers_take_no_time():
     started = time.process_time()
     assert len(classes(answers)) == 1000
     assert time.process_time() - started < 0.2
+
+
+# --- classes, answer by answer
+
+
+async def one_by_one(answers: list[str], same) -> list[list[int]]:
+    """The classes as `join` makes them, and `place`."""
+    found: list[list[int]] = []
+
+    async def soon(one: str, two: str) -> bool:
+        await asyncio.sleep(0)
+        return same(one, two)
+
+    for position, new in enumerate(answers):
+        texts = [[answers[member] for member in members] for members in found]
+        index = place(texts, new, same)
+        assert index == await join(texts, new, soon)
+        [*found, opened := []][index].append(position)
+        found += [opened] if opened else []
+    return found
+
+
+@given(st.lists(words, max_size=8), st.sets(st.tuples(words, words)), st.data())
+def test_answers_that_come_one_by_one_make_the_same_classes(answers, pairs, data):
+    """Whatever `same` says, transitive or not, symmetric or not."""
+    pairs = pairs | set(data.draw(st.lists(st.sampled_from(list(product(answers, repeat=2)) or [("", "")]))))
+
+    def same(one: str, two: str) -> bool:
+        return (one, two) in pairs
+
+    assert asyncio.run(one_by_one(answers, same)) == classes(answers, same)
+
+
+@given(st.lists(st.integers(0, 9).map(str), max_size=12))
+def test_a_further_answer_moves_no_other(answers):
+    for length in range(len(answers)):
+        found = [[member for member in members if member < length] for members in classes(answers, near)]
+        assert classes(answers[:length], near) == [members for members in found if members]
+
+
+def test_a_new_answer_is_compared_with_each_text_once_and_only_as_far_as_needed():
+    asked: list[tuple[str, str]] = []
+
+    def same(one: str, two: str) -> bool:
+        asked.append((one, two))
+        return one == "c"
+
+    assert place([["a", "A", "*a*"], ["b"], ["c", "C"]], "d", same) == 2
+    assert asked == [("a", "d"), ("b", "d"), ("c", "d")]
+    assert place([["a"], ["b", "c"]], "**C**", same) == 1
+    assert len(asked) == 3
+
+
+def test_what_a_comparison_raises_goes_through():
+    def broken(one: str, two: str) -> bool:
+        raise StopIteration
+
+    with pytest.raises(StopIteration):
+        place([["a"]], "b", broken)
+    with pytest.raises(RuntimeError):
+        asyncio.run(one_by_one(["a", "b"], lambda one, two: next(iter(()))))
+
+
+def test_a_thousand_different_answers_that_come_one_by_one_take_little_time():
+    key = lru_cache(maxsize=None)(normalise)
+    found: list[list[str]] = []
+    started = time.process_time()
+    for number in range(1000):
+        new = f"You have **{number}** days to send it back, says our policy. "
+        assert place(found, new, lambda one, two: len(one) == 0, key) == number
+        found.append([new])
+    assert time.process_time() - started < 2
 
 
 # --- numbers

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_convo.agreement.describe import GroupReport, RunReport, describe, headline
-from pytest_convo.agreement.excerpt import printable
 from pytest_convo.agreement.outcome import Outcome
 from pytest_convo.agreement.verdict import Tally, Verdict, rule
+from pytest_convo.texts import printable
 
 SHARE = Fraction(4, 5)
 MISSING = 'contains: the reply does not hold "30 days"'
@@ -55,6 +55,7 @@ def test_a_flaky_pass():
     assert describe(report) == (
         "flaky pass: 4 of 5 runs passed, 4 needed\n"
         "  answers (60 % of pairs agree): 4 × «30 days» · 1 × «45 days»\n"
+        "  difference: [-30-]{+45+} days\n"
         "  run-3 failed:\n"
         '    contains: the reply does not hold "30 days"\n'
         "  pass rate: 37 to 98 % (95 % interval)\n"
@@ -68,6 +69,7 @@ def test_a_flaky_fail():
     assert describe(group(*runs)) == (
         "flaky fail: 3 of 5 runs passed, 4 needed\n"
         "  answers (40 % of pairs agree): 3 × «30 days» · 2 × «45 days»\n"
+        "  difference: [-30-]{+45+} days\n"
         "  run-2, run-4 failed:\n"
         '    contains: the reply does not hold "30 days"\n'
         "  pass rate: 21 to 91 % (95 % interval)\n"
@@ -127,6 +129,7 @@ def test_an_early_stop():
     assert describe(report) == (
         "flaky fail: 1 of 3 runs passed, 4 needed; decided early, 2 runs spared\n"
         "  answers (no two agree): 1 × «45 days» · 1 × «30 days»\n"
+        "  difference: [-45-]{+30+} days\n"
         "  run-1 failed:\n"
         '    contains: the reply does not hold "30 days"\n'
         "  run-3 failed:\n"
@@ -261,3 +264,15 @@ def test_a_verdict_may_come_as_plain_text_from_another_process():
     )
     assert report.verdict is Verdict.FAIL
     assert describe(plain).splitlines()[0] == describe(report).splitlines()[0]
+
+
+def test_a_verdict_that_stands_before_all_runs_are_heard_of_says_so():
+    early = GroupReport(Verdict.FAIL, rule(5, SHARE), 5, (failed(1), failed(2)))
+    assert headline(early).startswith("stable fail: 0 of 2 runs passed, 4 needed; decided without the other 3 (")
+    last = GroupReport(Verdict.PASS, rule(5, SHARE), 5, tuple(passed(number) for number in range(1, 5)))
+    assert headline(last) == "stable pass: 4 of 4 runs passed, 4 needed; decided without the other run"
+
+
+def test_runs_that_were_skipped_are_counted():
+    some = GroupReport(Verdict.INCONCLUSIVE, rule(3, SHARE), 3, (passed(1),), skipped=2)
+    assert headline(some).startswith("inconclusive: 1 of 1 run passed, 3 needed; 2 runs skipped")

@@ -10,7 +10,7 @@ from pytest_convo.bot.tools import Tool
 from pytest_convo.conversation.message import Message, ToolCall
 from pytest_convo.conversation.reply import Reply, Usage
 from pytest_convo.errors import ProviderError, SettingsError, TooManyRounds
-from pytest_convo.settings.model import BotSettings
+from pytest_convo.settings.bots import BotSettings
 
 HISTORY = (Message("user", "Where is A17?"),)
 CALL = ToolCall("c1", "look", '{"order_id": "A17"}')

@@ -14,7 +14,7 @@ from pytest_convo.conversation.message import Message
 from pytest_convo.conversation.reply import Reply
 from pytest_convo.errors import FormatError, NoCredentials, SettingsError
 from pytest_convo.prompt.request import Request
-from pytest_convo.settings.model import BotSettings
+from pytest_convo.settings.bots import BotSettings
 
 ASKED = Request("m", (Message("user", "Hello?"),))
 WEIGHED = '[[reply]]\ntext = "often"\nweight = 4\n[[reply]]\ntext = "seldom"\nweight = 1\n'
@@ -151,7 +151,7 @@ def test_making_a_model_imports_no_sdk():
 import sys
 from pathlib import Path
 from pytest_convo.bot.factory import make_model
-from pytest_convo.settings.model import BotSettings
+from pytest_convo.settings.bots import BotSettings
 make_model(BotSettings(model="m"), directory=Path("."))
 assert not {"openai", "httpx2", "jinja2", "yaml"} & sys.modules.keys()
 """

@@ -13,7 +13,7 @@ from pytest_convo.conversation.message import Message
 from pytest_convo.conversation.reply import Reply, Usage
 from pytest_convo.errors import CapReached, ContextOverflow, HarnessError, ProviderError
 from pytest_convo.prompt.request import Request
-from pytest_convo.settings.model import BotSettings, LimitSettings
+from pytest_convo.settings.bots import BotSettings, LimitSettings
 
 ASKED = Request("m", (Message("user", "Hello?"),))
 

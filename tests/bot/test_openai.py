@@ -327,7 +327,8 @@ async def test_the_key_is_sent_and_shown_nowhere(server, model, make):
     with pytest.raises(ProviderError) as raised:
         await one.complete(make.hello())
 
-    shown = "".join((str(raised.value), repr(raised.value), repr(one._server), str(raised.getrepr(style="long"))))
+    error = raised.value
+    shown = "".join((str(error), repr(error), repr(one._endpoint.server), str(raised.getrepr(style="long"))))
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
     assert KEY not in shown
     assert "MY_KEY" in raised.value.hint

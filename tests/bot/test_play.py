@@ -11,7 +11,7 @@ from pytest_convo.conversation.conversation import read
 from pytest_convo.conversation.message import Message, ToolCall
 from pytest_convo.conversation.reply import Reply, Usage
 from pytest_convo.errors import BotFailure, ProviderError, TooManyRounds
-from pytest_convo.settings.model import BotSettings
+from pytest_convo.settings.bots import BotSettings
 
 
 class Echo:

@@ -16,7 +16,7 @@ from pytest_convo.bot.price import FREE, Price, Prices, cost_of, list_price
 from pytest_convo.bot.script_reply import ScriptedReply
 from pytest_convo.bot.scripted import ScriptedModel
 from pytest_convo.conversation.reply import Reply, Usage
-from pytest_convo.settings.model import BotSettings
+from pytest_convo.settings.bots import BotSettings
 
 OPENAI = "https://api.openai.com/v1"
 MILLION = 1_000_000
@@ -137,7 +137,7 @@ def test_the_list_is_not_imported_where_a_price_is_given_or_cannot_be_known():
     code = (
         "import sys\n"
         "from pytest_convo.bot.factory import prices_for\n"
-        "from pytest_convo.settings.model import BotSettings\n"
+        "from pytest_convo.settings.bots import BotSettings\n"
         "price = {'price': {'input': 1, 'output': 2}}\n"
         "for more in ({'base_url': 'http://localhost:1/v1'}, {'provider': 'scripted'}, price):\n"
         "    prices_for(BotSettings(**more), {}).of('gpt-4o')\n"

@@ -13,7 +13,7 @@ from pytest_convo.conversation.message import ToolCall
 from pytest_convo.conversation.reply import Reply, Usage
 from pytest_convo.conversation.transcript import Transcript, Turn
 from pytest_convo.errors import FormatErrors, SettingsError
-from pytest_convo.settings.model import EXTRA_CHECKS, Expect, ExpectTable
+from pytest_convo.settings.expect import EXTRA_CHECKS, Expect, ExpectTable
 
 
 def expect(table: dict[str, Any], extra: Any = ()) -> Expect:

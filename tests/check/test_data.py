@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_convo.check.data import json_contains, json_equals, json_schema, schema_fault
+from pytest_convo.check.data import json_contains, json_equals, json_schema
+from pytest_convo.check.schema import schema_fault
 
 if TYPE_CHECKING:
     from .conftest import Judge

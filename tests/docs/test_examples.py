@@ -139,7 +139,7 @@ def pytest_says(arguments: Sequence[str], directory: Path, given: Mapping[str, s
         **kept,
         "COLUMNS": "80",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        "PYTEST_PLUGINS": "xdist.plugin,pytest_convo.plugin",
+        "PYTEST_PLUGINS": "xdist.plugin,syrupy,pytest_convo.plugin",
         **given,
     }
     return subprocess.run(

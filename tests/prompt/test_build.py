@@ -8,7 +8,7 @@ from pytest_convo.conversation.message import Message, ToolCall
 from pytest_convo.errors import SettingsError
 from pytest_convo.prompt.build import build
 from pytest_convo.prompt.request import ToolSpec
-from pytest_convo.settings.model import BotSettings
+from pytest_convo.settings.bots import BotSettings
 
 HISTORY = (Message("user", "Hello?"),)
 

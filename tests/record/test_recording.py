@@ -23,7 +23,7 @@ from pytest_convo.errors import (
 )
 from pytest_convo.record.compare import ChangedTool
 from pytest_convo.record.format import read
-from pytest_convo.settings.model import BotSettings
+from pytest_convo.settings.bots import BotSettings
 
 NO_KEY = "the server needs a key, and TEA_KEY is not set"
 

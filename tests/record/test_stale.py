@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_convo.record.stale import remove, run_files, stale_files, unused_parts
+from pytest_convo.record.stale import probes_file, recordings, remove, stale_files, unused_parts
 
 A, B = "a" * 32, "b" * 32
 
@@ -27,10 +27,19 @@ def test_runs_that_nothing_uses_are_stale(root):
     files = ["run-1.yaml", "run-2.yaml", "run-10.yaml", "late/run-1.yaml", "test_x.py/test_a/late/run-1.yaml"]
     at = root(dict.fromkeys(files, ""))
 
-    assert names(at, run_files(at)) == files
-    assert names(at, run_files(at, deep=False)) == files[:3]
+    assert names(at, recordings(at)) == files
+    assert names(at, recordings(at, deep=False)) == files[:3]
     assert names(at, stale_files(at, [at / "run-2.yaml", at / "late" / "run-1.yaml"])) == [files[0], files[2], files[4]]
-    assert stale_files(at, run_files(at)) == []
+    assert stale_files(at, recordings(at)) == []
+
+
+def test_what_was_asked_about_several_runs_is_a_recording_too(root):
+    files = ["run-2.yaml", "run-10.yaml", "agreement.yaml", "judge-check-0a1b.yaml", "late/agreement.yaml"]
+    at = root({**dict.fromkeys(files, f"user: {A}"), "judge.yaml": B, f"parts/{A}.md": "", f"parts/{B}.md": ""})
+
+    assert names(at, recordings(at)) == files
+    assert names(at, unused_parts(at)) == [f"parts/{B}.md"]
+    assert probes_file("0a1b") == files[3]
 
 
 def test_paths_in_use_may_be_written_in_another_way(root, monkeypatch, tmp_path):

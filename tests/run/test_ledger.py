@@ -40,6 +40,30 @@ def test_an_outcome_takes_the_place_of_an_earlier_one_of_the_same_run(ledger):
     assert ledger.tally("a") == Tally(1, 0, 0)
 
 
+def test_answers_are_in_the_class_that_they_were_put_in_first(ledger):
+    for run in ("a::run-1", "a::run-2", "a::run-3"):
+        ledger.start("a", run)
+    ledger.say("a", "a::run-1", "30 days")
+    assert ledger.classify("a", "a::run-1", "class 1") == "class 1"
+    assert ledger.classify("a", "a::run-1", "class 2") == "class 1"
+    ledger.classify("a", "a::run-2", "class 1")
+    ledger.classify("a", "a::run-3", "")
+    assert ledger.said("a") == {
+        "a::run-1": ("30 days", "class 1"),
+        "a::run-2": (None, "class 1"),
+        "a::run-3": (None, ""),
+    }
+    assert ledger.tally("a") == Tally(alike=(2,))
+
+
+def test_a_run_that_is_made_again_has_said_nothing(ledger):
+    ledger.start("a", "a::run-1")
+    ledger.say("a", "a::run-1", "30 days")
+    ledger.classify("a", "a::run-1", "class 1")
+    ledger.clear("a", "a::run-1")
+    assert (ledger.said("a"), ledger.tally("a")) == ({}, Tally())
+
+
 def test_a_run_is_in_flight_between_start_and_outcome(ledger):
     ledger.start("a", "a::run-1")
     ledger.start("a", "a::run-2")

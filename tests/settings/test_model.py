@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from pytest_convo.settings.model import BotSettings, Case, Expect, ExpectTable, LimitSettings, PriceSettings, Settings
+from pytest_convo.settings.bots import BotSettings, LimitSettings, PriceSettings
+from pytest_convo.settings.expect import Expect, ExpectTable
+from pytest_convo.settings.model import Case, Settings
+from pytest_convo.settings.resolve import Resolver
 
 
 def test_the_defaults_are_those_of_the_format():
@@ -136,3 +139,41 @@ def test_settings_do_not_change():
 
 def test_two_settings_share_no_table():
     assert Settings().bot.request is not Settings().bot.request
+
+
+@pytest.mark.parametrize(
+    "written, read",
+    [
+        ("polite", [{"criterion": "polite"}]),
+        ({"criterion": "polite", "runs": 3}, [{"criterion": "polite", "runs": 3}]),
+        (
+            ["polite", {"criterion": "short", "model": "m"}],
+            [{"criterion": "polite"}, {"criterion": "short", "model": "m"}],
+        ),
+    ],
+)
+def test_a_judge_has_one_criterion_or_several(written, read):
+    criteria = ExpectTable.model_validate({"judge": written}).judge
+    assert [criterion.model_dump(exclude_unset=True) for criterion in criteria] == read
+
+
+def test_files_of_judge_and_agreement_start_at_the_place_that_names_them(write):
+    root = write(
+        {
+            "a/judge.md.j2": "",
+            "a/probes.toml": "",
+            "a/same.py": "",
+            "a/arguments.json": "{}",
+            "a/convo.toml": "[judge]\nprompt = 'judge.md.j2'\nprobes = 'probes.toml'\n"
+            "[agree]\nby = 'python:same.py:same'\n"
+            "[[case]]\nid = 'x'\nagree.by = 'python:same.py:alike'\n"
+            "expect.1.calls = [{ name = 'a', arguments_schema = 'arguments.json' }]\n",
+            "a/b/convo.toml": "",
+        }
+    )
+    below = Resolver(root).resolve(root / "a" / "b").settings
+    assert (below.judge.prompt, below.judge.probes) == (root / "a/judge.md.j2", root / "a/probes.toml")
+    assert below.agree.by == f"python:{root}/a/same.py:same"
+    case = Resolver(root).resolve(root / "a", case="x").settings
+    assert case.agree.by == f"python:{root}/a/same.py:alike"
+    assert case.expect.turns[1].calls[0].arguments_schema == root / "a/arguments.json"

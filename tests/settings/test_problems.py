@@ -10,18 +10,24 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_convo.errors import ConvoError, FormatErrors, SettingsError
+from pytest_convo.settings.bots import BotSettings
+from pytest_convo.settings.expect import ExpectTable
 from pytest_convo.settings.explain import explain
 from pytest_convo.settings.layer import TomlPart
-from pytest_convo.settings.model import BotSettings, ExpectTable, Settings
+from pytest_convo.settings.model import Settings
 from pytest_convo.settings.resolve import Layer, Resolver, assignments_layer, environment_layer
 from pytest_convo.settings.toml import Toml
 
 KEY = "sk-proj-abcdefghijklmnop0123"
-TOP = "runs, agreement, good, bad, prompt, regenerate, timeout, bot, limits, record, vars, expect"
+TOP = (
+    "runs, agreement, good, bad, prompt, regenerate, timeout, bot, limits, record, vars, judge, embeddings, agree, "
+    "expect"
+)
 BOT = "model, provider, base_url, api_key_env, temperature, tool_rounds, retries, request, price"
 CHECKS = (
     "equals, contains, contains_any, excludes, matches, ignore_case, json_schema, json_equals, json_contains, number, "
-    "similar, calls, calls_order, max_chars, max_words, max_tokens, max_seconds, max_usd, finish_reason, python"
+    "similar, calls, calls_order, called_before, not_called, max_calls, judge, approved, "
+    "max_chars, max_words, max_tokens, max_seconds, max_usd, finish_reason, python"
 )
 SECRET = (
     "holds a secret, which has no place in a file\n"
@@ -38,6 +44,75 @@ BAD = {
         "version = '1'",
         '1: version must be 1, the one version of the format that is known here, not "1"\n'
         "  a file of a newer format needs a newer pytest-convo; otherwise write version = 1",
+    ),
+    "criterion of no text": (
+        "[expect]\njudge = 5",
+        "2: expect.judge must be a table, not 5",
+    ),
+    "no criterion": (
+        "[expect]\njudge = []",
+        "2: expect.judge must name at least one criterion: an empty list judges nothing",
+    ),
+    "misspelt key of a criterion": (
+        "[expect]\njudge = { criterion = 'polite', run = 3 }",
+        '2: unknown key "run" in [expect.judge]\n  did you mean runs? known are criterion, model, runs, agreement',
+    ),
+    "second criterion without words": (
+        "[expect.1]\njudge = [\n  'polite',\n  { runs = 3 }\n]",
+        "4: expect.1.judge.criterion is needed",
+    ),
+    "misspelt key of the judge": (
+        "[judge]\nmodle = 'x'",
+        '2: unknown key "modle" in [judge]\n  did you mean model? known are model, provider, base_url, api_key_env, '
+        "temperature, retries, request, price, prompt, output, runs, agreement, probes",
+    ),
+    "judge's prompt that is not there": (
+        "[judge]\nprompt = 'judge.md.j2'",
+        '2: judge.prompt names a file that is not there: "ROOT/judge.md.j2"\n'
+        "  a relative path starts at the place that sets it",
+    ),
+    "no way of agreeing": (
+        "[agree]\nby = 'vibes'",
+        '2: agree.by must be one of "text", "json", "calls", "number", "judge", or a function, not "vibes"\n'
+        '  as by = "python:checks.py:same"',
+    ),
+    "function of agreement that is not there": (
+        "[agree]\nby = 'python:absent.py:same'",
+        '2: agree.by names a file that is not there: "ROOT/absent.py"\n'
+        "  a relative path starts at the place that sets it",
+    ),
+    "sequential test of answers": (
+        "[agree]\nat_least = 'sprt'",
+        '2: agree.at_least must be a share, as 0.8 or "2/3", not "sprt"',
+    ),
+    "two groups in what is compared": (
+        "[agree]\npattern = '(a)(b)'",
+        '2: agree.pattern must have one group at most, not 2, not "(a)(b)"\n  (?:...) groups and captures nothing',
+    ),
+    "tolerance of texts": (
+        "[agree]\nby = 'text'\nwithin = 1",
+        '3: agree.within is for by = "number", not for "text"',
+    ),
+    "pattern of calls": (
+        "[agree]\nby = 'calls'\npattern = 'a'",
+        '3: agree.pattern looks into the text of a reply, and by = "calls" does not',
+    ),
+    "succession of one": (
+        "[expect]\ncalled_before = 'lookup'",
+        '2: expect.called_before must be a list of at least two names, as ["lookup", "refund"], not "lookup"',
+    ),
+    "pattern of an argument": (
+        "[expect]\ncalls = [{ name = 'lookup', arguments_match = { id = '[' } }]",
+        "2: expect.calls.arguments_match.id is no regular expression: unterminated character set at position 0",
+    ),
+    "schema of arguments that is not there": (
+        "[expect]\ncalls = [{ name = 'lookup', arguments_schema = 'a.json' }]",
+        '2: expect.calls.arguments_schema names a file that is not there: "ROOT/a.json"\n'
+        "  a relative path starts at the place that sets it",
+    ),
+    "no way of approving": (
+        "[expect]\napproved = 'roughly'",
+        '2: expect.approved must be "exact", "normalized", "json", "similar" or "judge", not "roughly"',
     ),
     "misspelt key": (
         "\nagrement = 0.8",
@@ -83,7 +158,8 @@ BAD = {
     ),
     "misspelt key of a call": (
         "[expect]\ncalls = [\n  { name = 'a' },\n  { name = 'b', args = {} },\n]",
-        '4: unknown key "args" in [expect.calls]\n  did you mean arguments? known are name, arguments',
+        '4: unknown key "args" in [expect.calls]\n  did you mean arguments? known are name, arguments, '
+        "arguments_match, arguments_schema",
     ),
     "field of our own": (
         "[expect]\nchecks = { polite = 1 }",

@@ -5,7 +5,9 @@ import tomllib
 import jsonschema
 import pytest
 
-from pytest_convo.settings.model import BotSettings, Case, ExpectTable, Settings
+from pytest_convo.settings.bots import BotSettings
+from pytest_convo.settings.expect import ExpectTable
+from pytest_convo.settings.model import Case, Settings
 from pytest_convo.settings.schema import json_schema
 
 EXAMPLES = [

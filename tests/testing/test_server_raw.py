@@ -83,8 +83,9 @@ def test_http_1_0_gets_its_stream_up_to_the_end_of_the_connection(serve, connect
     [
         ("GET", "/", 404),
         ("POST", "/chat/completions", 404),
-        ("POST", "/v1/embeddings", 404),
+        ("POST", "/v1/completions", 404),
         ("GET", "/v1/chat/completions", 405),
+        ("GET", "/v1/embeddings", 405),
         ("POST", "/v1/models", 405),
         ("GET", "/v1/models?limit=3", 200),
     ],

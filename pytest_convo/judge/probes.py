@@ -1,0 +1,85 @@
+"""`judge_probes.toml`: replies of which a person knows whether they fulfil a criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from ..errors import FormatError
+from ..settings import toml
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+FILE = "judge_probes.toml"
+"""The nearest file of this name, in the conversation's directory or above, unless `[judge] probes` names another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A reply, whether it fulfils the criterion, and where it comes from, as a person reads it."""
+
+    reply: str
+    passes: bool
+    origin: str
+    context: str = ""
+    """What the user had said, where it matters."""
+    criterion: str | None = None
+    """The criterion that it is a probe of; None for any."""
+
+    def of(self, criterion: str) -> bool:
+        """Whether it is a probe of that criterion."""
+        return self.criterion is None or self.criterion == criterion
+
+
+def read_probes(path: Path) -> tuple[Probe, ...]:
+    """The probes in a file; `FormatError` that names the line where something is wrong with it."""
+    from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+    Text = Annotated[str, StringConstraints(min_length=1)]  # noqa: N806  (a type)
+
+    class Table(BaseModel):
+        model_config = ConfigDict(extra="forbid", strict=True)
+
+        reply: str
+        verdict: Literal["pass", "fail"]
+        criterion: Text | None = None
+        context: str = ""
+
+    class File(BaseModel):
+        model_config = ConfigDict(extra="forbid", strict=True)
+
+        probe: list[Table] = Field(min_length=1)
+
+    file = toml.read(path)
+    if file is None:
+        msg = "there is no file of probes"
+        raise FormatError(msg, path=path)
+    try:
+        tables = File.model_validate(file.values).probe
+    except ValidationError as error:
+        raise _mistake(error, file, path) from None
+    return tuple(
+        Probe(table.reply, table.verdict == "pass", f"{path.name}, probe {number}", table.context, table.criterion)
+        for number, table in enumerate(tables, 1)
+    )
+
+
+def of_approved(text: str, name: str) -> Probe:
+    """An approved reply, which fulfils every criterion of its turn: a person has said so."""
+    return Probe(text, passes=True, origin=name)
+
+
+def _mistake(error: ValidationError, file: toml.Toml, path: Path) -> FormatError:
+    detail: Any = error.errors(include_url=False)[0]
+    keys: Sequence[str | int] = detail["loc"]
+    known = {"extra_forbidden": "is no key of a probe", "missing": "is needed"}
+    what = f"{keys[-1]} {known.get(detail['type'], _must(detail))}"
+    hint = 'each [[probe]] has reply and verdict ("pass" or "fail"); it may have criterion and context'
+    return FormatError(what, path=path, line=file.line(tuple(keys)), hint=hint)
+
+
+def _must(detail: Any) -> str:
+    return {"literal_error": 'must be "pass" or "fail"'}.get(detail["type"], f"is wrong: {detail['msg']}")

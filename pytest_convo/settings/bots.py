@@ -1,0 +1,92 @@
+"""Who is asked, and on which terms: the bot, its judge, and what measures how alike two texts are."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+from pydantic import Field
+
+from .kinds import (
+    Agreement,
+    AtLeastOne,
+    EnvironmentName,
+    File,
+    Name,
+    NotNegative,
+    NotNegativeNumber,
+    Number,
+    Positive,
+    Request,
+    Share,
+    Url,
+)
+from .table import Table
+
+
+class PriceSettings(Table):
+    """What the bot costs, whichever model it is: US dollars for a million tokens."""
+
+    input: NotNegativeNumber = Field(description="tokens of the prompt")
+    output: NotNegativeNumber = Field(description="tokens of the answer")
+    cached: NotNegativeNumber | None = Field(
+        None, description="tokens of the prompt that the server had in its cache; else as `input`"
+    )
+
+
+class LimitSettings(Table):
+    """How fast a server may be asked, by all workers together; waiting does not count against `timeout`."""
+
+    requests_per_minute: Positive | None = Field(None, description="requests, evenly spaced, retries included")
+    tokens_per_minute: Positive | None = Field(None, description="tokens, of prompts and answers")
+
+
+class BotSettings(Table):
+    """Who answers, and how it is asked."""
+
+    model: Name | None = Field(None, description="the model's name, as the server has it")
+    provider: Name = Field("openai", description='"openai" (any compatible server), "scripted", or one of a conftest')
+    base_url: Url | None = Field(None, description="the server's address; else OPENAI_BASE_URL, else the SDK's own")
+    api_key_env: EnvironmentName = Field("OPENAI_API_KEY", description="the environment variable that holds the key")
+    temperature: Number | None = Field(None, description="sent exactly as given; not given, it is not sent")
+    tool_rounds: NotNegative = Field(10, description="rounds of tool calls in one turn")
+    retries: NotNegative = Field(5, description="how often a request that failed for the moment is sent again")
+    request: Request = Field(
+        default_factory=dict, description="any further field of the request: seed, top_p, max_tokens ..."
+    )
+    price: PriceSettings | None = Field(None, description="US dollars for a million tokens; else a kept list is asked")
+
+
+class JudgeSettings(Table):
+    """Who judges a reply, and how it is asked; model, server and key are the bot's where they are not given here."""
+
+    model: Name | None = Field(None, description="the model's name, as the server has it; else the bot's")
+    provider: Name | None = Field(None, description='"openai", "scripted", or one of a conftest; else the bot\'s')
+    base_url: Url | None = Field(None, description="the server's address; else the bot's")
+    api_key_env: EnvironmentName | None = Field(None, description="the variable that holds the key; else the bot's")
+    temperature: Number | None = Field(None, description="sent exactly as given; not given, it is not sent")
+    retries: NotNegative | None = Field(None, description="how often a request is sent again; else as for the bot")
+    request: Request = Field(default_factory=dict, description="any further field of the request")
+    price: PriceSettings | None = Field(None, description="US dollars for a million tokens; else a kept list is asked")
+    prompt: File | None = Field(None, description="what the judge is told; else the nearest judge.md.j2, else our own")
+    output: Literal["auto", "schema", "tool", "text"] = Field(
+        "auto", description='how the verdict is asked for; "auto": as a JSON schema, else a tool call, else as text'
+    )
+    runs: AtLeastOne = Field(1, description="independent judgements of each reply and criterion")
+    agreement: Agreement = Field(Fraction(2, 3), description="the share of these judgements that must be a pass")
+    probes: File | None = Field(
+        None, description="planted replies for --convo-judge-check; else the nearest judge_probes.toml"
+    )
+
+
+class EmbeddingSettings(Table):
+    """The endpoint that embeds texts; without a model there is none."""
+
+    model: Name | None = Field(None, description="the model's name, as the server has it")
+    base_url: Url | None = Field(None, description="the server's address; else the bot's")
+    api_key_env: EnvironmentName | None = Field(None, description="the variable that holds the key; else the bot's")
+    retries: NotNegative | None = Field(None, description="how often a request is sent again; else as for the bot")
+    price: PriceSettings | None = Field(None, description="US dollars for a million tokens; else a kept list is asked")
+    differ_below: Share = Field(
+        0.5, description='for [agree] by = "judge": answers less similar than this differ, and no judge is asked'
+    )
