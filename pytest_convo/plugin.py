@@ -9,18 +9,13 @@ import inspect
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from . import options
+from . import flags, options
 from .fixtures import bot, convo, convo_snapshot
-
-if TYPE_CHECKING:
-    import warnings
-
-    from .collect.state import State
-    from .report.reporter import Reporter
+from .hearing import Reports, needed_reporter, reporter_of, state_of
 
 __all__ = ["bot", "convo", "convo_snapshot"]
 
@@ -29,7 +24,7 @@ __all__ = ["bot", "convo", "convo_snapshot"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    options.add_options(parser)
+    flags.add_options(parser)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -54,9 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("convo_simulate"):
         config.option.verbose = -2  # the rates, and of what was collected no more than numbers
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Reports(config), "convo-reports")
+        config.pluginmanager.register(Reports(config), "convo-reports")
         if config.getoption("convo_baseline"):
-            _needed_reporter(config)  # a baseline that cannot be read is told before anything is spent
+            needed_reporter(config)  # a baseline that cannot be read is told before anything is spent
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
@@ -71,7 +66,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    if collection_path.name == "__recordings__" and _state(config) is not None:
+    if collection_path.name == "__recordings__" and state_of(config) is not None:
         return True  # there is one beside each conversation, with folders of its own and no test in any
     return None
 
@@ -107,7 +102,7 @@ def _may_be_redundant(item: object) -> bool:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, object, object]:
-    if (state := _state(config)) is None:
+    if (state := state_of(config)) is None:
         return (yield)
     state.collected = list(items)
     result = yield
@@ -121,7 +116,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> Generator[None, object, object]:
-    if (state := _state(session.config)) is None:
+    if (state := state_of(session.config)) is None:
         return (yield)
     from .report.overview import announce
 
@@ -140,10 +135,10 @@ def pytest_collection_finish(session: pytest.Session) -> Generator[None, object,
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     if not _runs_tests(session):
         return (yield)
-    if (state := _state(session.config)) is not None:
+    if (state := state_of(session.config)) is not None:
         state.runs.begin(session)
     result = yield
-    if (reporter := _reporter(session.config)) is not None:
+    if (reporter := reporter_of(session.config)) is not None:
         reporter.conclude()
     return result
 
@@ -158,7 +153,7 @@ def _runs_tests(session: pytest.Session) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    if (state := _state(item.config)) is None:
+    if (state := state_of(item.config)) is None:
         return None
     from .run.protocol import run_item
 
@@ -167,7 +162,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if (state := _state(item.config)) is not None:
+    if (state := state_of(item.config)) is not None:
         from .run.protocol import spare
 
         spare(state.runs, item)
@@ -175,7 +170,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    if _state(pyfuncitem.config) is None or not inspect.iscoroutinefunction(pyfuncitem.obj):
+    if state_of(pyfuncitem.config) is None or not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     from .collect.function import run_coroutine
 
@@ -187,7 +182,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if (state := _state(item.config)) is not None:
+    if (state := state_of(item.config)) is not None:
         from .report.directory import keep
         from .run.told import shorten, tell
 
@@ -202,33 +197,6 @@ def pytest_runtest_makereport(
 # -- reporting, in the controller or the only process
 
 
-class _Reports:
-    """Hears every report; an object of its own because this hook does not say whose report it is."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self.config = config
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
-        if hasattr(report, "convo"):
-            _needed_reporter(self.config).prepare(report)
-        result = yield  # every reporter sees the run before its verdict
-        if hasattr(report, "convo"):
-            _needed_reporter(self.config).hear(report)
-        return result
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
-        if _state(self.config) is not None or _reporter(self.config) is not None:
-            from .run.redact import redact_warning
-
-            redact_warning(warning_message)
-
-    def pytest_keyboard_interrupt(self) -> None:
-        if (reporter := _reporter(self.config)) is not None:
-            reporter.stop("interrupted")
-
-
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] | None:
     if not hasattr(report, "convo") and not hasattr(report, "convo_status"):
         return None
@@ -238,12 +206,12 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] 
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if (reporter := _reporter(config)) is not None:
+    if (reporter := reporter_of(config)) is not None:
         reporter.summary(terminalreporter)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str] | None:
-    if (state := _state(config)) is None or state.fresh:
+    if (state := state_of(config)) is None or state.fresh:
         return None
     from .report.overview import header
 
@@ -255,7 +223,7 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str] | None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    _needed_reporter(node.config).equip(node)
+    needed_reporter(node.config).equip(node)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -267,18 +235,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any | None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
-    _needed_reporter(node.config).introduce(ids)
+    needed_reporter(node.config).introduce(ids)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object | None) -> None:
     if error is not None:
-        _needed_reporter(node.config).lose(node)
+        needed_reporter(node.config).lose(node)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport, sched: Any) -> None:
-    _needed_reporter(sched.config).restart(crashitem, report, sched)
+    needed_reporter(sched.config).restart(crashitem, report, sched)
 
 
 # -- the end
@@ -288,32 +256,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workerinput"):
         return
     if session.config.getoption("convo_json"):
-        _needed_reporter(session.config)  # a report of nothing is a report
-    if (reporter := _reporter(session.config)) is not None:
+        needed_reporter(session.config)  # a report of nothing is a report
+    if (reporter := reporter_of(session.config)) is not None:
         reporter.write()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if (state := _state(config)) is not None:
+    if (state := state_of(config)) is not None:
         state.close()
     if (directory := sys.modules.get("pytest_convo.report.directory")) is not None:
         directory.close(config)
-    if (reporter := _reporter(config)) is not None:
+    if (reporter := reporter_of(config)) is not None:
         reporter.clean_up()
-
-
-def _state(config: pytest.Config) -> State | None:
-    """What this process has collected, if anything: where nothing was, the module is not even loaded."""
-    module = sys.modules.get("pytest_convo.collect.state")
-    return module.existing(config) if module is not None else None
-
-
-def _reporter(config: pytest.Config) -> Reporter | None:
-    module = sys.modules.get("pytest_convo.report.reporter")
-    return module.existing(config) if module is not None else None
-
-
-def _needed_reporter(config: pytest.Config) -> Reporter:
-    from .report.reporter import of
-
-    return of(config)

@@ -5,28 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .tally import Rule, Tally, Verdict
+from .threshold import KOfN
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class Alike(KOfN):
     """PASS ⇔ `k` of `n` answers at least are alike, and of no other kind there are as many; FAIL ⇔ k are out of reach.
 
     Runs without an answer, errors and those to come, may turn out in any way: a PASS holds even if all of them were
     like the second largest class, a FAIL even if all were like the largest. So judging after every run decides as all
     n answers would have decided, in whatever order they come. A tie for first is INCONCLUSIVE.
     """
-
-    n: int
-    k: int
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.k <= self.n:
-            msg = f"between 1 and all of the {self.n} answers can be needed, not {self.k}"
-            raise ValueError(msg)
-
-    @property
-    def first(self) -> int:
-        return self.k
 
     @property
     def text(self) -> str:

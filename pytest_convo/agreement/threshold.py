@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 
 # Spelled out, because Fraction("1e-999999999") would build an integer of a billion digits.
 _NUMBER = re.compile(r"\d{1,50}/0*[1-9]\d{0,49}|(\d{1,50}(\.\d{0,50})?|\.\d{1,50})(e[+-]?\d{1,3})?", re.ASCII | re.I)
 _PERCENT = re.compile(r"([1-9]\d|100)(?:\.0)?\s*%?", re.ASCII)
 _ROUNDING = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True, slots=True)
+class KOfN:
+    """`k` of `n` are needed."""
+
+    n: int
+    k: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.k <= self.n:
+            msg = f"between 1 and all of the {self.n} runs can be needed, not {self.k}"
+            raise ValueError(msg)
+
+    @property
+    def first(self) -> int:
+        """The fewest that can be enough."""
+        return self.k
 
 
 def parse_threshold(value: str | float) -> Fraction:

@@ -9,30 +9,18 @@ from typing import Literal
 
 from .answers import Alike, Both
 from .tally import Rule, Tally, Verdict
-from .threshold import needed
+from .threshold import KOfN, needed
 
 __all__ = ["Agreement", "Rule", "SequentialTest", "Tally", "Verdict", "label", "rule"]
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(KOfN):
     """PASS ⇔ at least `k` of `n` runs pass; FAIL ⇔ so many fail that k passes are out of reach.
 
     Hence a PASS holds even if each error had been a fail, and a FAIL even if each had been a pass; and judging after
     every run (curtailment) decides as all n runs would have decided, in whatever order they end.
     """
-
-    n: int
-    k: int
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.k <= self.n:
-            msg = f"between 1 and all of the {self.n} runs can be needed, not {self.k}"
-            raise ValueError(msg)
-
-    @property
-    def first(self) -> int:
-        return self.k
 
     @property
     def text(self) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 from ..conversation.reply import Usage
 from ..errors import FormatError
 from ..settings import toml
-from ..settings.rules import UnfitError, seconds
+from ..settings.rules import seconds
+from ..settings.unfit import UnfitError
 from .script import Script
 from .script_reply import ReplyError, ScriptedReply
 

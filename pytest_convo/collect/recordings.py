@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import defaultdict
@@ -17,6 +16,7 @@ from ..record.recording import RunRecording
 from ..record.stale import ANSWERS, ROOT, is_of_probes, probes_file, stale_files
 from ..redaction import Redactor
 from ..run.session import RUN, Run
+from .naming import file_name
 from .selection import looks_for_a_part
 from .state import State, of
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 SURVEY = "survey of recordings"
 """The note in the ledger by which a worker tells the controller which recordings there are that nothing uses."""
-
-LONGEST_NAME = 100
-"""Bytes of a name from which on it is shortened: disks take 255, and a path has several."""
 
 _RUN = re.compile(r"run-\d+")
 
@@ -72,16 +69,7 @@ def _place(item: pytest.Item) -> list[str]:
     if not _RUN.fullmatch(names[-1]):  # a test without the mark has one run, and its parameters in brackets
         name, bracket, parameters = names.pop().partition("[")
         names += [name, *([parameters[:-1] or "-"] if bracket else []), "run-1"]
-    return [_file_name(name) for name in (path.rpartition("/")[2].removesuffix(".py"), *names)]
-
-
-def _file_name(name: str) -> str:
-    """A part of a node id as the name of a file: one that every disk takes, of no other test, and without a secret."""
-    plain = re.sub(r"[^\w.,=+-]+", "-", Redactor.of_environment().text(name))
-    if plain == name and len(name.encode()) <= LONGEST_NAME:
-        return name
-    digest = hashlib.sha256(name.encode(errors="backslashreplace")).hexdigest()[:8]
-    return f"{plain.encode()[:LONGEST_NAME].decode(errors='ignore')}-{digest}"
+    return [file_name(name) for name in (path.rpartition("/")[2].removesuffix(".py"), *names)]
 
 
 def complete(state: State, directory: Path, case: str | None, runs: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,15 +16,13 @@ from ..errors import ConvoError
 from ..redaction import Redactor
 from ..run.redact import REDACTOR
 from ..run.session import RUN
+from .naming import file_name
 from .portrait import Alike, Portrait, equivalence, matches, portrait, read, write
 from .spec import redactor_at
 from .state import of
 
 if TYPE_CHECKING:
     from ..run.ledger import Ledger
-
-LONGEST_NAME = 100
-"""Bytes of a test's name from which on it is shortened: disks take 255."""
 
 _RUN = re.compile(r"(?<=\.)run-\d+$")
 
@@ -53,7 +50,7 @@ class TranscriptExtension(SingleFileSnapshotExtension):
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: int | str = 0) -> str:
         """All runs share one name. It ends in `run`: syrupy takes `run-1` for a test of that name when it tidies up."""
         further = f"[{index}]" if isinstance(index, str) else f".{index}" if index else ""
-        return _file_name(_RUN.sub("run", test_location.snapshot_name)) + _file_name(further)
+        return file_name(_RUN.sub("run", test_location.snapshot_name), "()[]") + file_name(further, "()[]")
 
     @classmethod
     def matches_test_location(cls, *, test_location: PyTestLocation, snapshot_location: str) -> bool:
@@ -138,12 +135,3 @@ def snapshot(item: pytest.Item) -> ConvoSnapshot:
 def _redactor(item: pytest.Item) -> Redactor:
     known = item.stash.get(REDACTOR, None)
     return (redactor_at(of(item.config), item.path.parent) if known is None else known).now()
-
-
-def _file_name(name: str) -> str:
-    """A name that every disk takes, of no other test, and without a secret."""
-    plain = re.sub(r"[^\w.,=+()\[\]-]+", "-", Redactor.of_environment().text(name))
-    if plain == name and len(name.encode()) <= LONGEST_NAME:
-        return name
-    digest = hashlib.sha256(name.encode(errors="backslashreplace")).hexdigest()[:8]
-    return f"{plain.encode()[:LONGEST_NAME].decode(errors='ignore')}-{digest}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..errors import ConvoError, FormatErrors, SettingsError
+from ..errors import CheckError, ConvoError, FormatErrors, SettingsError
 from ..redaction import Redactor
 from ..run.group import Group
 from ..run.measure import Spec
@@ -22,7 +22,9 @@ from .state import State, of
 
 if TYPE_CHECKING:
     from ..bot.tools import Tool
+    from ..check.build import Mistake
     from ..conversation.reply import Reply
+    from ..run.alike import Likeness
     from ..settings.model import Settings
 
 
@@ -106,9 +108,18 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
         cases=len(cases(state, directory)),
         slow=any(isinstance(check, PythonCheck | HookCheck) for turn in checks.values() for check in turn),
         asking=asks(checks),
-        likeness=(likeness := judging.likeness()),
+        likeness=(likeness := _likeness(judging, resolved.mistake)),
         beside=judging.recordings(checks, likeness),
     )
+
+
+def _likeness(judging: Judging, mistake: Mistake) -> Likeness | None:
+    """When two answers say the same; `SettingsError`, with the place of it, where `[agree]` cannot be used."""
+    try:
+        return judging.likeness()
+    except CheckError as error:
+        msg = f"agree.by: {error}"
+        raise mistake("agree.by", msg) from None
 
 
 def redactor(settings: Settings, hook: Any) -> Redactor:

@@ -108,7 +108,8 @@ class State:
 
 class _Hooks:
     """The hooks of a directory, looked up at each call: pytest's own proxy knows of the conftests loaded so far, and
-    would let those of a neighbour in that is collected later."""
+    would let those of a neighbour in that is collected later.
+    """
 
     def __init__(self, session: pytest.Session, directory: Path) -> None:
         self._session = session

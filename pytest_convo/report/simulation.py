@@ -10,7 +10,8 @@ import pytest
 from ..agreement.simulate import Planned, describe, simulate
 from ..collect.state import State
 from ..errors import ConvoError
-from ..options import BASELINE, Options
+from ..flags import BASELINE
+from ..options import Options
 from ..run.group import Group
 from .words import count
 

@@ -27,8 +27,9 @@ from .kinds import (
     Succession,
     Texts,
 )
-from .rules import UnfitError, is_index
+from .rules import is_index
 from .table import Table
+from .unfit import UnfitError
 
 EXTRA_CHECKS = "extra_checks"
 """In the context of a validation: the names of the checks that a conftest adds."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from . import rules
+from . import rules, wording
 
 
 def _described(**schema: Any) -> WithJsonSchema:
@@ -68,17 +68,17 @@ Regenerate = Annotated[
     PlainValidator(rules.regenerate),
     _described(anyOf=[{"enum": ["holes", "last", "all"]}, {"type": "array", "items": _INDEX, "minItems": 1}]),
 ]
-Name = Annotated[str, PlainValidator(rules.name), WithJsonSchema(_SOME_TEXT)]
-Texts = Annotated[tuple[str, ...], PlainValidator(rules.texts), WithJsonSchema(_TEXT_OR_LIST)]
-Sought = Annotated[tuple[str, ...], PlainValidator(rules.sought), WithJsonSchema(_SOUGHT)]
-Patterns = Annotated[tuple[str, ...], PlainValidator(rules.patterns), WithJsonSchema(_SOUGHT)]
-Pattern = Annotated[str, PlainValidator(rules.pattern), WithJsonSchema(_SOME_TEXT)]
+Name = Annotated[str, PlainValidator(wording.name), WithJsonSchema(_SOME_TEXT)]
+Texts = Annotated[tuple[str, ...], PlainValidator(wording.texts), WithJsonSchema(_TEXT_OR_LIST)]
+Sought = Annotated[tuple[str, ...], PlainValidator(wording.sought), WithJsonSchema(_SOUGHT)]
+Patterns = Annotated[tuple[str, ...], PlainValidator(wording.patterns), WithJsonSchema(_SOUGHT)]
+Pattern = Annotated[str, PlainValidator(wording.pattern), WithJsonSchema(_SOME_TEXT)]
 PatternTable = Annotated[
-    dict[str, str], PlainValidator(rules.pattern_table), _described(type="object", additionalProperties=_SOME_TEXT)
+    dict[str, str], PlainValidator(wording.pattern_table), _described(type="object", additionalProperties=_SOME_TEXT)
 ]
 Succession = Annotated[
     tuple[str, ...],
-    PlainValidator(rules.succession),
+    PlainValidator(wording.succession),
     _described(type="array", items=_SOME_TEXT, minItems=2),
 ]
 File = Annotated[Path, PlainValidator(rules.path), WithJsonSchema(_SOME_TEXT)]

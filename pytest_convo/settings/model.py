@@ -25,8 +25,8 @@ from .kinds import (
     Variables,
     Version,
 )
-from .rules import UnfitError
 from .table import Table
+from .unfit import UnfitError
 
 
 class AgreeSettings(Table):

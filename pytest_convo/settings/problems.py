@@ -14,9 +14,9 @@ from .known import unknown_key
 from .layer import Layer, TomlPart
 from .locate import Keys
 from .model import Common, Settings
-from .rules import UnfitError
 from .secret import is_secret, leaks
 from .show import dotted, show
+from .unfit import UnfitError
 
 _KINDS = {
     "int_type": "a whole number",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +12,8 @@ from urllib.parse import urlsplit
 
 from ..agreement.threshold import parse_threshold
 from .locate import Keys
+from .unfit import UnfitError, require, table
+from .wording import name, text
 
 MAX_INDEX = 9999
 """Message files are numbered with four digits."""
@@ -30,20 +31,6 @@ _SET_ELSEWHERE = {
     "stream": "replies are streamed where somebody listens, and only there",
     "n": "set runs for several answers: each is then a conversation of its own",
 }
-
-
-class UnfitError(ValueError):
-    """What a value must be; `hint` says more, and `at` where in the value the mistake is.
-
-    `whole` texts say everything; others go on with the value: "must be text" → "must be text, not 5".
-    """
-
-    def __init__(self, text: str, *, hint: str = "", at: Keys = (), whole: bool = False) -> None:
-        super().__init__(text)
-        self.text = text
-        self.hint = hint
-        self.at = at
-        self.whole = whole
 
 
 def is_index(key: object) -> bool:
@@ -65,27 +52,27 @@ def may_be_path(text: str) -> bool:
 
 def number(value: Any) -> int | float:
     """As it is given: an integer stays one."""
-    _require(_is_number(value), "must be a number")
+    require(_is_number(value), "must be a number")
     return value  # type: ignore[no-any-return]
 
 
 def positive(value: Any) -> int | float:
-    _require(number(value) > 0, "must be above 0")
+    require(number(value) > 0, "must be above 0")
     return number(value)
 
 
 def not_negative(value: Any) -> int | float:
-    _require(number(value) >= 0, "must be at least 0")
+    require(number(value) >= 0, "must be at least 0")
     return number(value)
 
 
 def share(value: Any) -> float:
-    _require(0 < number(value) <= 1, "must be above 0 and at most 1")
+    require(0 < number(value) <= 1, "must be above 0 and at most 1")
     return float(value)
 
 
 def rate(value: Any) -> float:
-    _require(0 < number(value) < 1, "must be between 0 and 1")
+    require(0 < number(value) < 1, "must be between 0 and 1")
     return float(value)
 
 
@@ -94,7 +81,7 @@ def seconds(value: Any) -> float:
     duration = float(value) if _is_number(value) else 0.0
     if isinstance(value, str) and (match := _DURATION.fullmatch(value.strip())):
         duration = float(match[1]) * _SECONDS[match[2]]
-    _require(0 < duration < math.inf, 'must be a duration above 0, as "120s", "500ms", "2m", or a number of seconds')
+    require(0 < duration < math.inf, 'must be a duration above 0, as "120s", "500ms", "2m", or a number of seconds')
     return duration
 
 
@@ -102,7 +89,7 @@ def agreement(value: Any) -> Fraction | Literal["sprt"]:
     if value == "sprt":
         return "sprt"
     written = str(value) if isinstance(value, Fraction) else value
-    _require(isinstance(written, str) or _is_number(written), 'must be a share, as 0.8 or "2/3", or "sprt"')
+    require(isinstance(written, str) or _is_number(written), 'must be a share, as 0.8 or "2/3", or "sprt"')
     try:
         return parse_threshold(written)
     except ValueError as error:
@@ -114,7 +101,7 @@ def agreement(value: Any) -> Fraction | Literal["sprt"]:
 def threshold(value: Any) -> Fraction:
     """A share of the runs, as `agreement`, without the sequential test."""
     share = agreement(value) if value != "sprt" else None
-    _require(share is not None, 'must be a share, as 0.8 or "2/3"')
+    require(share is not None, 'must be a share, as 0.8 or "2/3"')
     return share  # type: ignore[return-value]
 
 
@@ -123,14 +110,14 @@ def equivalence(value: Any) -> str:
     name, _, function = text(value).partition(":")
     fits = value in EQUIVALENCES or (name == "python" and split_python(function) is not None)
     known = ", ".join(f'"{known}"' for known in EQUIVALENCES)
-    _require(fits, f"must be one of {known}, or a function", hint='as by = "python:checks.py:same"')
+    require(fits, f"must be one of {known}, or a function", hint='as by = "python:checks.py:same"')
     return text(value)
 
 
 def version(value: Any) -> Literal[1]:
     known = type(value) is int and value == 1
     hint = "a file of a newer format needs a newer pytest-convo; otherwise write version = 1"
-    _require(known, "must be 1, the one version of the format that is known here", hint=hint)
+    require(known, "must be 1, the one version of the format that is known here", hint=hint)
     return 1
 
 
@@ -139,72 +126,13 @@ def regenerate(value: Any) -> Literal["holes", "last", "all"] | tuple[int, ...]:
         return value  # type: ignore[return-value]
     turns = tuple(value) if isinstance(value, list | tuple) else ()
     fits = bool(turns) and all(type(turn) is int and 0 <= turn <= MAX_INDEX for turn in turns)
-    _require(fits, f'must be "holes", "last", "all", or a list of indexes up to {MAX_INDEX}, as [3, 5]')
+    require(fits, f'must be "holes", "last", "all", or a list of indexes up to {MAX_INDEX}, as [3, 5]')
     return turns
-
-
-def text(value: Any) -> str:
-    _require(isinstance(value, str), "must be text", hint="text stands in quotes")
-    return value  # type: ignore[no-any-return]
-
-
-def name(value: Any) -> str:
-    _require(text(value).strip() != "", "must not be empty", whole=True)
-    return text(value)
-
-
-def texts(value: Any) -> tuple[str, ...]:
-    """One text, or a list of at least one."""
-    for at, element in _elements(value):
-        _require(isinstance(element, str), "must be text, or a list of texts", at=at)
-    _require(value not in ([], ()), "must name at least one text: an empty list checks nothing", whole=True)
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
-def sought(value: Any) -> tuple[str, ...]:
-    """Texts that are looked for in another."""
-    found = texts(value)
-    _require("" not in found, "must not be empty: the empty text is in every reply", whole=True)
-    return found
-
-
-def patterns(value: Any) -> tuple[str, ...]:
-    """Regular expressions."""
-    found = sought(value)
-    for at, pattern in _elements(value):
-        reason = _no_pattern(pattern)
-        hint = "contains looks for a text as it stands"
-        _require(not reason, f"is no regular expression: {reason}", hint=hint, at=at, whole=True)
-    return found
-
-
-def pattern(value: Any) -> str:
-    """One regular expression, with one group at most: what it finds is what counts."""
-    (found,) = patterns(name(value))
-    groups = re.compile(found).groups
-    _require(groups <= 1, f"must have one group at most, not {groups}", hint="(?:...) groups and captures nothing")
-    return found
-
-
-def pattern_table(value: Any) -> dict[str, str]:
-    """A regular expression for each of several names."""
-    for key, element in table(value).items():
-        _require(isinstance(element, str), "must be a regular expression, as text", at=(key,))
-        reason = _no_pattern(element)
-        _require(not reason, f"is no regular expression: {reason}", at=(key,), whole=True)
-    return dict(value)
-
-
-def succession(value: Any) -> tuple[str, ...]:
-    """Names in an order."""
-    names = sought(value) if isinstance(value, list | tuple) else ()
-    _require(len(names) > 1, 'must be a list of at least two names, as ["lookup", "refund"]')
-    return names
 
 
 def path(value: Any) -> Path:
     fits = isinstance(value, Path) or may_be_path(name(value))
-    _require(fits, "must be the name of a file, not what stands in it", whole=True)
+    require(fits, "must be the name of a file, not what stands in it", whole=True)
     return Path(value)
 
 
@@ -212,20 +140,20 @@ def schema(value: Any) -> dict[str, Any] | Path:
     """A JSON schema, or the file that holds one."""
     if isinstance(value, str | Path):
         return path(value)
-    _require(isinstance(value, Mapping), "must be a JSON schema, or the name of a file that holds one")
+    require(isinstance(value, Mapping), "must be a JSON schema, or the name of a file that holds one")
     return json_table(value)
 
 
 def python(value: Any) -> str:
     fits = split_python(text(value)) is not None
-    _require(fits, "must be a Python file and a function in it", hint='as python = "checks.py:polite"')
+    require(fits, "must be a Python file and a function in it", hint='as python = "checks.py:polite"')
     return text(value)
 
 
 def environment_name(value: Any) -> str:
     fits = re.fullmatch(r"[A-Za-z_]\w*", text(value), re.ASCII) is not None
     hint = 'as api_key_env = "OPENAI_API_KEY"'
-    _require(fits, "must be the name of an environment variable, never the key itself", hint=hint, whole=True)
+    require(fits, "must be the name of an environment variable, never the key itself", hint=hint, whole=True)
     return text(value)
 
 
@@ -237,30 +165,30 @@ def url(value: Any) -> str:
         raise
     except ValueError:
         fits = False
-    _require(fits, "must be the address of a server", hint='as base_url = "http://localhost:8080/v1"')
+    require(fits, "must be the address of a server", hint='as base_url = "http://localhost:8080/v1"')
     return text(value)
 
 
 def case_id(value: Any) -> str:
     """An id that stands in node ids and in paths as it is."""
     fits = re.fullmatch(r"[\w.-]{1,100}", text(value), re.ASCII) is not None and value.strip(".") != ""
-    _require(fits, "must consist of letters, digits, `.`, `_` and `-`, at most 100")
+    require(fits, "must consist of letters, digits, `.`, `_` and `-`, at most 100")
     free = re.fullmatch(r"run-\d+|parts", value, re.ASCII) is None
-    _require(free, f"must be another than {value}, which runs and recordings are called", whole=True)
+    require(free, f"must be another than {value}, which runs and recordings are called", whole=True)
     return text(value)
 
 
 def variables(value: Any) -> dict[str, Any]:
     for key in table(value):
         hint = "letters, digits and `_`, no digit first"
-        _require(str(key).isidentifier(), "is no name that a template can use", hint=hint, at=(key,), whole=True)
+        require(str(key).isidentifier(), "is no name that a template can use", hint=hint, at=(key,), whole=True)
     return dict(value)
 
 
 def request(value: Any) -> dict[str, Any]:
     """Further fields of a request, none of which is set elsewhere."""
     for key in table(value):
-        _require(key not in _SET_ELSEWHERE, "is not set here", hint=_SET_ELSEWHERE.get(key, ""), at=(key,), whole=True)
+        require(key not in _SET_ELSEWHERE, "is not set here", hint=_SET_ELSEWHERE.get(key, ""), at=(key,), whole=True)
     return json_table(value)
 
 
@@ -271,41 +199,13 @@ def json_table(value: Any) -> dict[str, Any]:
 def json(value: Any, at: Keys = ()) -> Any:
     """`value`, which JSON can hold: no dates, and no infinite numbers."""
     fits = value is None or isinstance(value, str | bool | Mapping | list | tuple) or _is_number(value)
-    _require(fits, "must be a value that JSON can hold", hint="a date is written as text, in quotes", at=at)
+    require(fits, "must be a value that JSON can hold", hint="a date is written as text, in quotes", at=at)
     inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list | tuple) else ()
     for key, element in inner:
         json(element, (*at, key))
     return value
 
 
-def table(value: Any) -> Mapping[str, Any]:
-    _require(isinstance(value, Mapping), "must be a table")
-    return value  # type: ignore[no-any-return]
-
-
-def _require(fits: bool, text: str, *, hint: str = "", at: Keys = (), whole: bool = False) -> None:
-    if not fits:
-        raise UnfitError(text, hint=hint, at=at, whole=whole)
-
-
 def _is_number(value: Any) -> bool:
     """Whether it is a finite number, and one that arithmetic can bear."""
     return isinstance(value, int | float) and not isinstance(value, bool) and -1e300 < value < 1e300
-
-
-def _elements(value: Any) -> Iterator[tuple[Keys, Any]]:
-    """Each element of a list with its place, or the one value that is no list."""
-    if isinstance(value, list | tuple):
-        yield from (((number,), element) for number, element in enumerate(value))
-    else:
-        yield (), value
-
-
-def _no_pattern(pattern: str) -> str:
-    """Why `pattern` is no regular expression; empty where it is one."""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        return str(error)
-    return ""

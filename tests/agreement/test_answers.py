@@ -91,7 +91,7 @@ def test_a_verdict_holds_whatever_the_errors_had_been(n):
 
 def test_as_many_answers_are_needed_as_there_are_at_most():
     for k in (0, 4):
-        with pytest.raises(ValueError, match="between 1 and all of the 3 answers"):
+        with pytest.raises(ValueError, match="between 1 and all of the 3 runs"):
             Alike(3, k)
 
 

@@ -13,7 +13,8 @@ def test_a_session_without_conversations_loads_nothing_and_leaves_nothing(convos
 
         def pytest_unconfigure():
             rooms = {{name for name in sys.modules if name.startswith("pytest_convo.")}}
-            assert rooms == {{"pytest_convo." + name for name in ("plugin", "options", "fixtures", "hookspec")}}
+            light = ("plugin", "hearing", "options", "flags", "fixtures", "hookspec")
+            assert rooms == {{"pytest_convo." + name for name in light}}
             assert not {HEAVY!r} & sys.modules.keys()
             assert threading.active_count() == 1
             assert not os.path.exists(".convo")
