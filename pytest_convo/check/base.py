@@ -11,6 +11,7 @@ from ..agreement.outcome import Outcome
 from ..bot.model import Around
 from ..conversation.reply import Reply
 from ..conversation.transcript import Transcript, Turn
+from ..prompt.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,9 @@ class AskingCheck(Protocol):
     @property
     def identity(self) -> Sequence[object]:
         """Beside what stands in `[expect]`, what makes it the same check tomorrow: who is asked, and how."""
+
+    def preview(self, reply: str) -> Request:
+        """The first request that it would make about a reply."""
 
     async def ask(self, transcript: Transcript, turn: Turn, around: Around) -> CheckResult: ...
 

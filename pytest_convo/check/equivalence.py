@@ -102,7 +102,8 @@ def joining(agree: AgreeSettings, judge_same: Judge | None = None) -> Join | Non
         texts = found(one), found(other)
         return texts[0] is not None and texts[1] is not None and same(texts[0], texts[1])
 
-    return lambda classes, new: in_thread(place, classes, new, compare, key)
+    name = agree.by.rpartition(":")[2]
+    return lambda classes, new: in_thread(place, classes, new, compare, key, name=name)
 
 
 def verify(agree: AgreeSettings) -> None:

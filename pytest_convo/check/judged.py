@@ -15,7 +15,8 @@ from ..errors import UnusableVerdict
 from ..judge.judge import Decision, Judge
 from ..judge.question import Question, about_reply
 from ..judge.same import SameJudge
-from ..texts import visible, word_diff
+from ..prompt.request import Request
+from ..texts import clip, one_line, visible, word_diff
 from .approved import UPDATE
 from .base import CheckResult
 from .show import indented, quoted, said
@@ -45,6 +46,9 @@ class Judged:
             self.criterion, reply, steps=steps, before=before, template=self.template, variables=self.variables
         )
 
+    def preview(self, reply: str) -> Request:
+        return self.judge.preview(self.question(reply))
+
     async def ask(self, transcript: Transcript, turn: Turn, around: Around) -> CheckResult:
         question = self.question(turn.reply.text, turn.messages[:-1], _before(transcript, turn))
         decision = await self.judge.decide(question, around, transcript.run)
@@ -54,7 +58,7 @@ class Judged:
             raise _undecided(decision, self.criterion)
         because = decision.because
         evidence = f"  evidence: {quoted(because.evidence, 300)}" if because.evidence else ""
-        why = f"{quoted(self.criterion, 200)} does not hold: {visible(because.reason)}"
+        why = f"{quoted(self.criterion, 200)} does not hold: {visible(one_line(clip(because.reason)))}"
         return CheckResult.failed(why, _tally(self.judge, decision), evidence, said(turn.reply.text))
 
 
@@ -74,6 +78,9 @@ class ApprovedByJudge:
     @property
     def identity(self) -> Sequence[object]:
         return [*self.judge.judge.identity, self.judge.instructions]
+
+    def preview(self, reply: str) -> Request:
+        return self.judge.preview(self.text, reply)
 
     async def ask(self, transcript: Transcript, turn: Turn, around: Around) -> CheckResult:
         judge = replace(self.judge, known={})  # each run asks for itself: its recording must do without the others'

@@ -38,8 +38,8 @@ class Asks(Protocol):
     Each raises `CheckError` where nobody can be asked.
     """
 
-    def judged(self, criterion: Criterion) -> AskingCheck:
-        """A judge's verdict by a criterion."""
+    def judged(self, criterion: Criterion, approved: Message | None) -> AskingCheck:
+        """A judge's verdict by a criterion; `approved` is the approved reply of the turn, if there is one."""
 
     def similar(self, similarity: Similarity) -> AskingCheck:
         """The similarity to a text, in meaning."""
@@ -93,7 +93,7 @@ MAKERS: Mapping[str, Callable[[Any, ExpectTable, Means], AnyCheck]] = {
     "called_before": lambda names, *_: CalledBefore(names),
     "not_called": lambda names, *_: NotCalled(names),
     "max_calls": lambda most, *_: MaxCalls(most),
-    "judge": lambda criterion, _, means: _asks(means).judged(criterion),
+    "judge": lambda criterion, _, means: _asks(means).judged(criterion, means.approved),
     "approved": lambda mode, _, means: _approved(mode, means),
     "max_chars": lambda most, *_: limits.max_chars(most),
     "max_words": lambda most, *_: limits.max_words(most),

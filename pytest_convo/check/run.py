@@ -24,14 +24,14 @@ _MOST_LINES = 60
 class Finding:
     """What one check found of the reply at index `turn`; the reason names both.
 
-    An error is `transient` where the same check, made again, may find something.
+    `error` is what kept the model from answering that the check asks, where that is why it found nothing.
     """
 
     turn: int
     name: str
     outcome: Outcome
     reason: str = ""
-    transient: bool = False
+    error: ConvoError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,15 @@ class Evaluation:
         return next(outcome for outcome in (Outcome.FAIL, Outcome.ERROR, Outcome.PASS) if outcome in found)
 
     @property
+    def unasked(self) -> bool:
+        """Whether it is an ERROR for the sake of a model that a check asks: half of what was to be asked is not."""
+        return self.outcome is Outcome.ERROR and any(finding.error is not None for finding in self.results)
+
+    @property
     def transient(self) -> bool:
         """Whether it is an ERROR that another try may do without."""
-        return self.outcome is Outcome.ERROR and any(finding.transient for finding in self.results)
+        errors = [finding.error for finding in self.results]
+        return self.unasked and any(isinstance(error, HarnessError) and error.transient for error in errors)
 
     def __add__(self, other: Evaluation) -> Evaluation:
         """Both together, in the order of their turns."""
@@ -79,8 +85,8 @@ async def ask(checks: Checks, transcript: Transcript, around: Around) -> Evaluat
         turn = _turn(transcript, index)
         for check in several:
             if isinstance(check, AskingCheck):
-                result, transient = await _answer(check, transcript, turn, index, around)
-                findings.append(replace(_finding(check.name, result, index), transient=transient))
+                result, error = await _answer(check, transcript, turn, index, around)
+                findings.append(replace(_finding(check.name, result, index), error=error))
     return Evaluation(tuple(findings))
 
 
@@ -117,14 +123,14 @@ def _result(check: Check, transcript: Transcript, turn: Turn | None, index: int)
 
 async def _answer(
     check: AskingCheck, transcript: Transcript, turn: Turn | None, index: int, around: Around
-) -> tuple[CheckResult, bool]:
-    """What the check found, and whether it may find something else when it is made again."""
+) -> tuple[CheckResult, ConvoError | None]:
+    """What the check found, and what kept it from finding anything."""
     if turn is None:
-        return _unanswered(transcript, index), False
+        return _unanswered(transcript, index), None
     try:
-        return await check.ask(transcript, turn, around), False
+        return await check.ask(transcript, turn, around), None
     except ConvoError as error:  # a failure of the model that judges is no failure of the bot that is judged
-        return CheckResult.unusable(str(error)), isinstance(error, HarnessError) and error.transient
+        return CheckResult.unusable(str(error)), error
 
 
 def _unanswered(transcript: Transcript, index: int) -> CheckResult:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..bot.model import Around, ChatModel
 from ..conversation.reply import Reply
 from ..conversation.transcript import Transcript, Turn
+from ..prompt.request import Request
 from .base import CheckResult, ReplyCheck
 from .show import quoted, said
 
@@ -55,6 +56,11 @@ class SimilarByMeaning:
     @property
     def identity(self) -> Sequence[object]:
         return [self.model]
+
+    def preview(self, reply: str) -> Request:
+        from ..bot.embedding import comparison
+
+        return comparison(self.model, self.text, reply)
 
     async def ask(self, transcript: Transcript, turn: Turn, around: Around) -> CheckResult:  # noqa: ARG002  (of the interface)
         from ..bot import embedding

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..agreement.verdict import rule
+from ..bot.deadline import untimed
 from ..bot.factory import PROVIDERS, make_similarity_model
 from ..check.equivalence import joining, key_of, verify
 from ..check.judged import ApprovedByJudge, Judged
@@ -18,6 +19,7 @@ from ..judge.judge import Judge, judge_bot
 from ..judge.question import INSTRUCTIONS, SAME, nearest
 from ..judge.same import SameJudge
 from ..run.alike import Likeness
+from ..run.measure import within
 from ..settings.model import AgreeSettings
 from .models import judge_maker
 from .probing import Probed, Probing
@@ -45,18 +47,15 @@ class Judging:
     settings: Settings
     hook: Any
     redactor: Redactor
-    approved_replies: Mapping[int, Message]
 
-    def judged(self, criterion: Criterion) -> AskingCheck:
+    def judged(self, criterion: Criterion, approved: Message | None) -> AskingCheck:
         """The check by a criterion; where judges are checked first, one that needs its judge to have passed."""
         judge = self._judge(criterion)
         check = Judged(criterion.criterion, judge, self._template(INSTRUCTIONS), self.settings.vars)
         verified(lambda: check.identity)  # the template is rendered here, so that a mistake in it is told
         if not self.state.options.judge_check:
             return check
-        return Probed(
-            check, Probing.of(self.state, self.directory, self.settings, self.redactor, self.approved_replies)
-        )
+        return Probed(check, Probing.of(self.state, self.directory, self.settings, self.redactor, approved))
 
     def approved(self, text: str) -> AskingCheck:
         """The check whether the reply says the same as an approved text."""
@@ -97,16 +96,26 @@ class Judging:
         return of_answers(self.state, self.directory, self.case, self.redactor)
 
     def _join(self, around: Around) -> Join:
-        """What compares answers; a judge is not asked about those that are too unlike in meaning to say the same."""
+        """What compares answers; a judge is not asked about those that are too unlike in meaning to say the same.
+
+        The limit of a run's time holds for each question and each answer, not for those of all runs together.
+        """
         agree, same = self.settings.agree, self._same() if self.settings.agree.by == "judge" else None
 
         async def judged(one: str, other: str) -> bool:
             assert same is not None
-            return await self._may_be_alike(one, other, around) and await same.same(one, other, around)
+            with untimed():
+                async with within(self.settings.timeout):
+                    return await self._may_be_alike(one, other, around) and await same.same(one, other, around)
+
+        async def timed(classes: Sequence[Sequence[str]], new: str) -> int:
+            assert join is not None
+            with untimed():
+                async with within(self.settings.timeout):
+                    return await join(classes, new)
 
         join = joining(agree, judged)
-        assert join is not None
-        return join
+        return timed
 
     async def _may_be_alike(self, one: str, other: str, around: Around) -> bool:
         from ..bot.embedding import similarity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -13,20 +13,24 @@ from typing import TYPE_CHECKING
 
 from ..bot.deadline import untimed
 from ..bot.events import tell
+from ..bot.model import replied
 from ..bot.threads import in_thread
 from ..check.base import CheckResult
 from ..check.judged import Judged
 from ..judge.probes import FILE, Probe, of_approved, read_probes
 from ..judge.question import Question, nearest
 from ..judge.selftest import SelfTest, context_of, self_test
+from ..run.measure import within
 from ..run.told import JUDGE_CHECK
 from .recordings import of_probes
 from .state import State
 
 if TYPE_CHECKING:
-    from ..bot.model import Around
+    from ..bot.model import Around, ChatModel
     from ..conversation.message import Message
+    from ..conversation.reply import Reply
     from ..conversation.transcript import Transcript, Turn
+    from ..prompt.request import Request
     from ..record.recording import RunRecording
     from ..redaction import Redactor
     from ..settings.model import Settings
@@ -42,6 +46,8 @@ class Probing:
     state: State
     directory: Path
     redactor: Redactor
+    timeout: float
+    """Seconds that one judgement of a probe may take."""
     probes: tuple[Probe, ...]
 
     @classmethod
@@ -51,13 +57,13 @@ class Probing:
         directory: Path,
         settings: Settings,
         redactor: Redactor,
-        approved: Mapping[int, Message],
+        approved: Message | None,
     ) -> Probing:
-        """The probes of the user's file, and the approved replies of the conversation; raises `FormatError`."""
+        """The probes of the user's file, and the approved reply of the turn, if there is one; raises `FormatError`."""
         path = settings.judge.probes or nearest(FILE, directory, state.config.rootpath)
         probes = read_probes(path) if path is not None else ()
-        of_turns = (of_approved(message.text, f"the approved reply at {turn}") for turn, message in approved.items())
-        return cls(state, directory, redactor, (*probes, *of_turns))
+        of_turn = () if approved is None else (of_approved(approved.text, "the approved reply"),)
+        return cls(state, directory, redactor, settings.timeout, (*probes, *of_turn))
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,9 @@ class Probed:
     @property
     def identity(self) -> Sequence[object]:
         return self.check.identity
+
+    def preview(self, reply: str) -> Request:
+        return self.check.preview(reply)
 
     async def ask(self, transcript: Transcript, turn: Turn, around: Around) -> CheckResult:
         with untimed():
@@ -119,10 +128,26 @@ class Probed:
 
     async def _test(self) -> SelfTest:
         recording = self.recording
-        found = await self_test(self.check.judge, self.check.criterion, self._probes, self._question, recording.around)
+
+        def around(make: Callable[[], ChatModel]) -> ChatModel:
+            return _Timed(recording.around(make), self.probing.timeout)
+
+        found = await self_test(self.check.judge, self.check.criterion, self._probes, self._question, around)
         if recording.unsaved:
             await in_thread(recording.save)
         return found
 
     def _question(self, probe: Probe) -> Question:
         return self.check.question(probe.reply, before=context_of(probe))
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """A judge that has so many seconds for an answer; `RunTimeout` where it takes longer."""
+
+    model: ChatModel
+    seconds: float
+
+    async def complete(self, request: Request, stream: Callable[[str], None] | None = None) -> Reply:
+        async with within(self.seconds):
+            return replied(self.model, await self.model.complete(request, stream))

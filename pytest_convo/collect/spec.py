@@ -83,7 +83,7 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
         state.preload()
     if conversation is None or errors:
         raise FormatErrors(errors)
-    judging = Judging(state, directory, case, settings, hook, hidden, conversation.approved)
+    judging = Judging(state, directory, case, settings, hook, hidden)
     checks = checks_for(
         settings.expect,
         conversation.turns,
@@ -118,8 +118,8 @@ def _likeness(judging: Judging, mistake: Mistake) -> Likeness | None:
     try:
         return judging.likeness()
     except CheckError as error:
-        msg = f"agree.by: {error}"
-        raise mistake("agree.by", msg) from None
+        told = mistake("agree.by", f"agree.by: {error}")
+        raise told from None
 
 
 def redactor(settings: Settings, hook: Any) -> Redactor:

@@ -12,7 +12,8 @@ from ..agreement.verdict import Rule, Tally, Verdict
 from ..bot.events import tell
 from ..bot.model import Around, ChatModel
 from ..errors import UnusableVerdict
-from .forms import Output, ask
+from ..prompt.request import Request
+from .forms import FORMS, Output, ask, request
 from .question import Question
 from .verdict import Judgement, read
 
@@ -64,6 +65,10 @@ class Judge:
         """What makes it the same judge tomorrow."""
         bot = self.bot
         return [bot.model, bot.provider, bot.temperature, dict(bot.request), self.output, self.rule.text]
+
+    def preview(self, question: Question) -> Request:
+        """The request that is made first."""
+        return request(question, self.bot, FORMS[0] if self.output == "auto" else self.output)
 
     async def decide(self, question: Question, around: Around, run: int = 1) -> Decision:
         """Ask, one judgement after the other, until the rest cannot change the verdict.

@@ -76,10 +76,12 @@ def _mistake(error: ValidationError, file: toml.Toml, path: Path) -> FormatError
     detail: Any = error.errors(include_url=False)[0]
     keys: Sequence[str | int] = detail["loc"]
     known = {"extra_forbidden": "is no key of a probe", "missing": "is needed"}
-    what = f"{keys[-1]} {known.get(detail['type'], _must(detail))}"
+    name = keys[-1] if isinstance(keys[-1], str) else f"probe {keys[-1] + 1}"
+    what = f"{name} {known.get(detail['type'], _must(detail))}"
     hint = 'each [[probe]] has reply and verdict ("pass" or "fail"); it may have criterion and context'
     return FormatError(what, path=path, line=file.line(tuple(keys)), hint=hint)
 
 
 def _must(detail: Any) -> str:
-    return {"literal_error": 'must be "pass" or "fail"'}.get(detail["type"], f"is wrong: {detail['msg']}")
+    must = {"literal_error": 'must be "pass" or "fail"', "model_type": "must be a table"}
+    return must.get(detail["type"], f"is wrong: {detail['msg']}")

@@ -72,7 +72,7 @@ def about_reply(
     ]
     data = [_block(name, text, word) for name, text in blocks if text]
     data.append(_block("reply", reply, word))
-    return Question(instructions, "\n\n".join(data), (reply, *_texts(steps)), criterion)
+    return Question(instructions, "\n\n".join(data), (reply,), criterion)
 
 
 def about_two(

@@ -11,6 +11,7 @@ from ..agreement.classes import normalise
 from ..agreement.verdict import Verdict
 from ..bot.model import Around
 from ..errors import UnusableVerdict
+from ..prompt.request import Request
 from .judge import Judge
 from .question import Question, about_two
 
@@ -29,6 +30,10 @@ class SameJudge:
     def instructions(self) -> str:
         """What the judge is told about two empty texts: the same for the same template and variables."""
         return self._question("", "").instructions
+
+    def preview(self, one: str, other: str) -> Request:
+        """The request that is made first about two texts that are not equal in words."""
+        return self.judge.preview(self._question(one, other))
 
     async def same(self, one: str, other: str, around: Around, run: int = 1) -> bool:
         """Whether each of the two says what the other says; equal after normalising they do, and nobody is asked.

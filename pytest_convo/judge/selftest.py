@@ -117,7 +117,7 @@ async def self_test(
     asking = judge.asking()
     counts: Counter[str] = Counter()
     wrong = []
-    for number, probe in enumerate(probes):
+    for probe in probes:
         found = [await _judged(asking, ask(probe), around) for _ in range(times)]
         kind, said = ("passes" if probe.passes else "fails"), Counter(found)
         counts[kind] += times
@@ -128,7 +128,7 @@ async def self_test(
         if said[probe.passes] < times:
             wrong.append(_wrong(probe, said))
         if not probe.passes:
-            order = ORDERS[number % len(ORDERS)]
+            order = ORDERS[counts["orders"] % len(ORDERS)]
             counts["orders"] += 1
             moved = await _judged(asking, ask(_ordered(probe, order)), around)
             if moved and not said[True]:  # where it passes the reply without an order, that is what is wrong

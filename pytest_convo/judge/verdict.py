@@ -29,8 +29,8 @@ SCHEMA: dict[str, Any] = {
 """The reason comes first: a model that writes it first has thought before it decides."""
 
 _FENCED = re.compile(r"\s*(`{3,}|~{3,})[^\n`]*\n(.*?)\n\1\s*", re.DOTALL)
-_LEVELS = str.maketrans("“”„‟«»‘’‚‛", '""""""' + "''''", "*_`")
-"""Quotation marks as a keyboard has them, and none of the marks of Markdown: a quotation may begin amid emphasis."""
+_MARKS = str.maketrans("", "", "*_`\"'“”„‟«»‹›‘’‚‛＂＇")
+"""Marks of Markdown, amid which a quotation may begin, and of quotation, for which JSON has judges write others."""
 
 _ELLIPSIS = re.compile(r"\[?(?:…|\.\.\.)\]?")
 
@@ -132,7 +132,7 @@ def _verdict(found: dict[str, str]) -> str:
 
 def _require_quoted(evidence: str, held: Sequence[str]) -> None:
     """Every piece of the quotation, in order, stands in one of the texts; letter case and typography do not count."""
-    pieces = [piece for part in _ELLIPSIS.split(evidence) if (piece := _levelled(part).strip(" \"'"))]
+    pieces = [piece for part in _ELLIPSIS.split(evidence) if (piece := _levelled(part))]
     if pieces and not any(_stand_in(pieces, _levelled(text)) for text in held):
         msg = f"its evidence is no quotation from what it judged: {flat(clip(evidence, 120))!r}"
         raise _Unfit(msg)
@@ -141,15 +141,27 @@ def _require_quoted(evidence: str, held: Sequence[str]) -> None:
 def _stand_in(pieces: Sequence[str], text: str) -> bool:
     position = 0
     for piece in pieces:
-        position = text.find(piece, position)
+        position = _place(piece, text, position)
         if position < 0:
             return False
         position += len(piece)
     return True
 
 
+def _place(piece: str, text: str, start: int) -> int:
+    """Where the piece stands first, from `start`; -1 where nowhere. A part of a number is none: 30 is not in 130."""
+    place = text.find(piece, start)
+    while place >= 0 and (_is_amid_number(text, place) or _is_amid_number(text, place + len(piece))):
+        place = text.find(piece, place + 1)
+    return place
+
+
+def _is_amid_number(text: str, place: int) -> bool:
+    return 0 < place < len(text) and text[place - 1 : place + 1].isdecimal()
+
+
 def _levelled(text: str) -> str:
-    return normalise(text.translate(_LEVELS))
+    return normalise(text.translate(_MARKS))
 
 
 def _said(reply: Reply) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..check.base import AskingCheck
 from ..collect.errors import told
 from ..conversation.message import Message
 from ..errors import ConvoError
@@ -15,6 +16,7 @@ from ..run.session import RUN
 
 if TYPE_CHECKING:
     from ..bot.tools import Tool
+    from ..prompt.request import Request
     from ..run.measure import Spec
 
 
@@ -35,7 +37,10 @@ def show(session: pytest.Session) -> None:
 
 
 def requests(spec: Spec) -> Iterator[str]:
-    """Each turn's first request; what the bot will have answered before stands in it as ‹reply at N›."""
+    """Each turn's first request, and that of each check that asks a model.
+
+    What the bot will have answered by then stands in it as ‹reply at N›.
+    """
     from ..prompt.build import build
 
     tools: tuple[Tool, ...] = tuple(spec.tools(1)) if spec.tools is not None else ()
@@ -43,5 +48,12 @@ def requests(spec: Spec) -> Iterator[str]:
     for index in spec.conversation.turns:
         history = spec.conversation.history(index, answered)
         request = build(system=spec.system, history=history, tools=[tool.spec for tool in tools], bot=spec.settings.bot)
-        yield f"request at {index}\n{json.dumps(spec.redactor.deep(request.body()), indent=1, ensure_ascii=False)}"
+        yield f"request at {index}\n{_shown(spec, request)}"
         answered[index] = (Message("assistant", f"‹reply at {index}›"),)
+        for check in spec.checks.get(index, ()):
+            if isinstance(check, AskingCheck):
+                yield f"{check.name} at {index}\n{_shown(spec, check.preview(f'‹reply at {index}›'))}"
+
+
+def _shown(spec: Spec, request: Request) -> str:
+    return json.dumps(spec.redactor.deep(request.body()), indent=1, ensure_ascii=False)

@@ -15,6 +15,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ..agreement.outcome import Outcome
+from ..bot.deadline import untimed
 from ..bot.events import observed
 from ..bot.threads import in_thread
 from ..conversation.reply import Reply
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from .group import Group
     from .ledger import Ledger
     from .measure import Measurement, Spec
+
+POLL = 0.02
+"""Seconds between two looks at whether another process has done comparing."""
 
 NO_CLASS = ""
 """The label of a run that measured nothing."""
@@ -75,24 +79,31 @@ class Classes:
         else:
             ledger.say(group.id, run, reply.text)
         if key is None:
-            async with self._lock:
+            with untimed():  # the others' comparisons are not this run's
+                await self._lock.acquire()
+            try:
                 await self._compare()
+            finally:
+                self._lock.release()
 
     def give_up(self, reason: str) -> None:
         """The answers are not compared, and this is why."""
         self._ledger.note(f"{NOTE} {self._group.id}", reason)
 
     async def _compare(self) -> None:
-        """Give every answer its class that has all before it."""
-        group, said = self._group, self._ledger.said(self._group.id)
-        here = [run for run in group.runs if run in said]
-        if not group.full:
-            await self._put(said)
-        elif len(here) == len(group.runs) and self._ledger.claim(claim := f"classes of {group.id}"):
-            try:
-                await self._put(said)
-            finally:
-                self._ledger.release(claim)
+        """Give every answer its class that has all before it; one process at a time, so that no pair is asked twice."""
+        group, ledger, claim = self._group, self._ledger, f"classes of {self._group.id}"
+        if group.full and not ledger.said(group.id).keys() >= set(group.runs):
+            return
+        while not ledger.claim(claim):
+            if group.full:
+                return  # whoever compares them has all
+            with untimed():
+                await asyncio.sleep(POLL)
+        try:
+            await self._put(ledger.said(group.id))
+        finally:
+            ledger.release(claim)
 
     async def _put(self, said: Mapping[str, tuple[str | None, str | None]]) -> None:
         classes: defaultdict[str, list[str]] = defaultdict(list)

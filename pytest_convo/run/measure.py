@@ -227,7 +227,7 @@ async def _recorded(
         async with within(spec.settings.timeout), sheltered():
             transcript = await _play(spec, run, idle, observe, recording)
             evaluation = await _evaluated(spec, transcript, observe, recording)
-            worth = not evaluation.transient
+            worth = not evaluation.unasked
     except BotFailure:
         worth = True
         raise

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -17,13 +18,24 @@ from pytest_convo.check.data import json_contains, json_equals, json_schema
 from pytest_convo.check.finish import Finish, Whole
 from pytest_convo.check.limits import max_chars
 from pytest_convo.check.number import Number
-from pytest_convo.check.run import evaluate
+from pytest_convo.check.run import Evaluation, Finding, ask, asks, evaluate
 from pytest_convo.check.similar import Similar
 from pytest_convo.check.text import Contains, ContainsAny, Equals, Excludes, Matches
 from pytest_convo.conversation.message import ToolCall
 from pytest_convo.conversation.reply import Reply
 from pytest_convo.conversation.transcript import Transcript, Turn
-from pytest_convo.errors import CheckError
+from pytest_convo.errors import (
+    CapReached,
+    CheckError,
+    ContextOverflow,
+    ConvoError,
+    FormatError,
+    NoRecording,
+    ProviderError,
+    Unjudged,
+    UnusableVerdict,
+)
+from pytest_convo.prompt.request import Request
 
 PASS, FAIL, ERROR = Outcome.PASS, Outcome.FAIL, Outcome.ERROR
 
@@ -140,3 +152,124 @@ def test_no_reply_is_too_odd_to_be_judged(text: str, name: str, arguments: str) 
     assert [one.name for one in found.results] == [check.name for check in OF_EVERY_KIND]
     assert all(bool(one.reason) is (one.outcome is not PASS) for one in found.results)
     found.reason.encode()
+
+
+@dataclass
+class Asking:
+    """A check that asks a model: it always finds the same, or raises it."""
+
+    found: Outcome | Exception
+    reason: str = ""
+    asked: list[Any] = field(default_factory=list)
+    name = "asking"
+    calls = (1, 1)
+    identity = ()
+
+    def preview(self, reply: str) -> Request:
+        return Request(None, ())
+
+    async def ask(self, transcript: Any, turn: Any, around: Any) -> CheckResult:
+        self.asked.append((turn.index, around))
+        if isinstance(self.found, Exception):
+            raise self.found
+        return CheckResult(self.found, self.reason)
+
+
+def answer(checks: Any, transcript: Any, around: Any = None) -> Evaluation:
+    return asyncio.run(ask(checks, transcript, around))
+
+
+NOT_NOW = Unjudged("not now")
+
+
+def evaluation(*found: tuple[int, Outcome, bool]) -> Evaluation:
+    return Evaluation(
+        tuple(Finding(turn, "x", outcome, error=NOT_NOW if again else None) for turn, outcome, again in found)
+    )
+
+
+def test_checks_that_ask_are_asked_in_the_order_of_their_turns_whatever_they_find(transcript: Any) -> None:
+    first, second, third = Asking(FAIL, "no"), Asking(ProviderError("gone", status=503)), Asking(PASS)
+    found = answer({3: [third], 1: [first, Fixed(FAIL), second]}, transcript({1: "a", 3: "b"}), "around")
+    assert [(one.turn, one.name, one.outcome) for one in found.results] == [
+        (1, "asking", FAIL),
+        (1, "asking", ERROR),
+        (3, "asking", PASS),
+    ]
+    assert [check.asked for check in (first, second, third)] == [[(1, "around")], [(1, "around")], [(3, "around")]]
+    assert found.reason == "turn 1, asking: no\nturn 1, asking: gone"
+
+
+def test_each_check_is_made_once_by_who_looks_or_by_who_asks(transcript: Any) -> None:
+    looks, asked = Fixed(PASS), Asking(PASS)
+    checks = {1: [asked, looks]}
+    assert [one.name for one in evaluate(checks, transcript({1: "a"})).results] == ["fixed"]
+    assert [one.name for one in answer(checks, transcript({1: "a"})).results] == ["asking"]
+    assert (looks.asked, len(asked.asked)) == (1, 1)
+
+
+def test_whether_a_check_asks() -> None:
+    assert asks({1: [Fixed(PASS)], 3: [Fixed(PASS), Asking(PASS)]})
+    assert not asks({1: [Fixed(PASS)], 3: []})
+    assert not asks({})
+
+
+@pytest.mark.parametrize(
+    ("error", "transient"),
+    [
+        (ProviderError("gone", status=503), True),
+        (ProviderError("no such model", status=404), False),
+        (UnusableVerdict("no verdict"), True),
+        (Unjudged("not now"), True),
+        (CapReached("no more calls"), False),
+        (NoRecording("not recorded"), False),
+        (CheckError("no word list"), False),
+        (FormatError("wrong template"), False),
+        (ContextOverflow("too long for the judge"), False),
+    ],
+)
+def test_what_goes_wrong_with_the_model_is_an_error_that_may_pass_and_never_a_fail(
+    transcript: Any, error: ConvoError, transient: bool
+) -> None:
+    found = answer({1: [Asking(error)]}, transcript({1: "a"}))
+    assert (found.outcome, found.transient) == (ERROR, transient)
+    assert found.reason == f"turn 1, asking: {error}"
+
+
+def test_a_turn_that_the_run_did_not_generate_is_nothing_to_ask_about(transcript: Any) -> None:
+    found = answer({5: [check := Asking(PASS)]}, transcript({1: "a"}))
+    assert found.reason == "turn 5, asking: this run generated no reply at 5; it generated: 1"
+    assert (found.outcome, found.transient, check.asked) == (ERROR, False, [])
+
+
+@pytest.mark.parametrize(
+    ("found", "transient"),
+    [
+        ([], False),
+        ([(1, PASS, False)], False),
+        ([(1, ERROR, False)], False),
+        ([(1, ERROR, True)], True),
+        ([(1, ERROR, True), (1, PASS, False)], True),
+        ([(1, ERROR, True), (3, ERROR, False)], True),
+        ([(1, ERROR, True), (3, FAIL, False)], False),
+    ],
+)
+def test_another_try_may_do_without_an_error_unless_a_fail_decides_anyway(found: Any, transient: bool) -> None:
+    assert evaluation(*found).transient is transient
+
+
+FOUND = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(Outcome), st.booleans()), max_size=6)
+
+
+@given(FOUND, FOUND)
+def test_two_evaluations_together_are_one_of_all_checks(one: Any, other: Any) -> None:
+    one, other = sorted(one, key=lambda found: found[0]), sorted(other, key=lambda found: found[0])
+    both = evaluation(*one) + evaluation(*other)
+    assert both == evaluation(*sorted([*one, *other], key=lambda found: found[0]))
+    outcomes = {evaluation(*some).outcome for some in (one, other) if some}
+    assert both.outcome is next((outcome for outcome in (FAIL, ERROR, PASS) if outcome in outcomes), ERROR)
+
+
+def test_nothing_beside_something_changes_nothing() -> None:
+    found = evaluation((1, PASS, False))
+    assert found + Evaluation(()) == Evaluation(()) + found == found

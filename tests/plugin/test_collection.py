@@ -177,6 +177,21 @@ def test_a_dry_session_over_xdist_is_the_same(convos):
     result.stdout.fnmatch_lines(["a/convo.toml: request at 1"])
 
 
+def test_a_dry_run_shows_what_a_judge_would_be_asked(convos):
+    convos.say(
+        "a",
+        {"0001_assistant.md": "Yes, of course."},
+        toml='regenerate = "all"\n[bot]\nprovider = "scripted"\n[judge]\nmodel = "m"\n[embeddings]\nmodel = "e"\n'
+        '[expect]\njudge = "It is polite."\napproved = "judge"\nsimilar = { to = "Sure.", by = "embedding" }\n',
+    )
+    output = convos.pytester.runpytest("--convo-dry", "-p", "no:cacheprovider").stdout.str()
+    titles = ("request at 1", "similar at 1", "judge at 1", "approved at 1")
+    assert all(f"a/convo.toml: {title}\n" in output for title in titles)
+    assert "It is polite." in output
+    assert output.count("‹reply at 1›") == 3
+    assert "Yes, of course." in output
+
+
 def test_explain_says_where_each_setting_comes_from(convos, monkeypatch):
     convos.say("a", toml='agreement = "2/3"\n')
     monkeypatch.setenv("PYTEST_CONVO_RUNS", "3")
