@@ -13,8 +13,7 @@ ConvoError
 │   ├── RunTimeout         the run's time was used up
 │   ├── RedactionError     what is secret in a text could not be told: it is not written
 │   └── CheckError         a check could not be evaluated
-│       └── Unjudged       and may be evaluated another time
-│           └── UnusableVerdict  a judge answered, and said neither "pass" nor "fail" so that it counts
+│       └── UnusableVerdict  a judge answered, and said neither "pass" nor "fail" so that it counts
 └── BotFailure             a valid measurement of a bot that did not do it        → outcome `fail`
     ├── CheckFailed        a check does not hold
     ├── ContextOverflow    the conversation no longer fits the model's context
@@ -128,13 +127,7 @@ class CheckError(HarnessError):
     transient = False
 
 
-class Unjudged(CheckError):
-    """A check could not be evaluated this time: the model that it asks did not do its part."""
-
-    transient = True
-
-
-class UnusableVerdict(Unjudged):
+class UnusableVerdict(CheckError):
     """A judge's answer that is no verdict."""
 
 

@@ -28,6 +28,11 @@ def printable(text: str) -> str:
     return "\n".join(_UNPRINTABLE.sub(lambda match: _escape(match[0]), line).rstrip() for line in lines)
 
 
+def plain(text: str) -> str:
+    """The text without what no file and no channel to a controller can carry: lone halves of surrogate pairs."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def flat(text: str) -> str:
     """The visible text on one line."""
     return visible(text).replace("\n", "\\n")

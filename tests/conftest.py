@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
+import pkgutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+import pytest_convo
 
 XDIST = ["-p", "xdist.plugin"]
 MODES = {
@@ -82,8 +86,20 @@ class Convos:
         return json.loads((self.path / ".pytest_cache/v/cache/lastfailed").read_text())
 
 
+@pytest.fixture(scope="session")
+def loaded() -> None:
+    """All of ours is imported, and what it imports late: a session in this process then need not do so each time.
+
+    pytester forgets after each session what was imported in it.
+    """
+    importlib.import_module("openai.resources.chat")
+    for module in pkgutil.walk_packages(pytest_convo.__path__, "pytest_convo."):
+        if module.name != "pytest_convo.plugin":
+            importlib.import_module(module.name)
+
+
 @pytest.fixture
-def convos(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Convos:
+def convos(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, loaded: None) -> Convos:
     """A fresh project; nothing of this machine's environment reaches it, and no plugin but ours."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_PLUGINS", "pytest_convo.plugin")

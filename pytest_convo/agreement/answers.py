@@ -15,6 +15,9 @@ class Alike(KOfN):
     Runs without an answer, errors and those to come, may turn out in any way: a PASS holds even if all of them were
     like the second largest class, a FAIL even if all were like the largest. So judging after every run decides as all
     n answers would have decided, in whatever order they come. A tie for first is INCONCLUSIVE.
+
+    That is so where saying the same is an equivalence. Where two answers are compared at a time, an answer that was an
+    error at first may join, or open, another class than it would have in its place, and so may those after it.
     """
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from itertools import chain
 
 Class = list[int]
@@ -110,6 +110,14 @@ def _first_of_each_text(answers: Sequence[str], key: Callable[[str], str]) -> di
     for answer in answers:
         kind.setdefault(key(answer), answer)
     return kind
+
+
+def labelled(labels: Iterable[str]) -> list[Class]:
+    """The classes of answers that were put into them before, by the labels of these."""
+    found: dict[str, Class] = {}
+    for position, label in enumerate(labels):
+        found.setdefault(label, []).append(position)
+    return list(found.values())
 
 
 def by_size(classes: Sequence[Class]) -> list[Class]:

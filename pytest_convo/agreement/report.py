@@ -50,10 +50,11 @@ class GroupReport:
     def classes(self) -> list[Class]:
         """Which runs say the same, by their positions in `runs`, the largest class first.
 
-        Where the session told no classes, the answers that are the same in words are one; runs that said nothing are
-        then in none.
+        Where the session did not tell the class of every answer, those that are the same in words are one; runs that
+        said nothing are then in none.
         """
-        told = any(run.alike for run in self.runs)
+        answered = [run for run in self.runs if run.answer and run.outcome in (Outcome.PASS, Outcome.FAIL)]
+        told = any(run.alike for run in self.runs) and all(run.alike for run in answered)
         found: dict[str, Class] = {}
         for position, run in enumerate(self.runs):
             if run.alike if told else run.answer:

@@ -30,7 +30,7 @@ def said(group: GroupReport, width: int) -> Iterator[str]:
     title = f"answers{_agreement(found)}:"
     line = f"{title} {' · '.join(entries)}"
     yield line if len(line) <= width else "\n  ".join([title, *entries])
-    yield from _difference(group, found, width)
+    yield from difference(group, width)
 
 
 def answers_line(group: GroupReport, width: int) -> str:
@@ -96,8 +96,9 @@ def _agreement(found: Sequence[Class]) -> str:
     return f" ({100 * share:.0f} % of pairs agree)" if share else " (no two agree)"
 
 
-def _difference(group: GroupReport, found: Sequence[Class], width: int) -> Iterator[str]:
+def difference(group: GroupReport, width: int) -> Iterator[str]:
     """The word diff of the first two classes' answers, where they have enough in common to be read as one text."""
+    found = group.classes
     if len(found) < 2:
         return
     one, other = (one_line(_answer(group, members)) for members in found[:2])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..agreement.classes import by_size, classes
+from ..agreement.classes import by_size, classes, labelled
 from ..check.approved import MODES, alike
 
 Deed = Literal["added", "updated", "unchanged", "left"]
@@ -26,6 +26,8 @@ class Candidates:
     refusal: str = ""
     cases: int = 1
     """How many groups share the file, whether they were run or not."""
+    alike: tuple[str, ...] = ()
+    """The class of each answer, where the session compared them; else those are alike that are so in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def choose(group: Candidates, approved: str | None) -> tuple[str, str]:
     It is the first of the largest class of answers that say the same. The approved text itself stays where such an
     answer is like it.
     """
-    found = by_size(classes(group.answers))
+    found = by_size(labelled(group.alike) if group.alike else classes(group.answers))
     largest = [group.answers[members[0]] for members in found if len(members) == len(found[0])]
     if approved is not None and any(_alike(group.mode, approved, text) for text in largest):
         return approved, ""

@@ -81,14 +81,20 @@ def _decided(place: Place, groups: Sequence[Candidates]) -> tuple[str, Decision]
 
 def _offers(group: GroupResult) -> Iterator[tuple[Place, Candidates]]:
     """What a group has to offer for each turn that may be approved."""
-    told = [told for _, told in sorted(group.runs.items(), key=_number) if "approvable" in told]
-    refusal, cases = _refusal(group), max((one["approvable"]["cases"] for one in told), default=1)
-    for place in dict.fromkeys(place for one in told for place in _turns(one)):
-        turns = [_turns(one)[place] for one in told if one["outcome"] == Outcome.PASS and place in _turns(one)]
-        answers = tuple(turn["text"] for turn in turns)
-        mode = turns[0]["mode"] if turns else None
-        refusal = refusal or ("" if answers else "no run that passed got there")
-        yield place, Candidates(group.id, answers, mode, refusal, cases)
+    told = {nodeid: told for nodeid, told in sorted(group.runs.items(), key=_number) if "approvable" in told}
+    refusal, cases = _refusal(group), max((one["approvable"]["cases"] for one in told.values()), default=1)
+    for place in dict.fromkeys(place for one in told.values() for place in _turns(one)):
+        turns = {
+            nodeid: _turns(one)[place]
+            for nodeid, one in told.items()
+            if one["outcome"] == Outcome.PASS and place in _turns(one)
+        }
+        answers = tuple(turn["text"] for turn in turns.values())
+        mode = next((turn["mode"] for turn in turns.values()), None)
+        refused = refusal or ("" if answers else "no run that passed got there")
+        is_last = all(told[nodeid]["approvable"]["last"] == place[1] for nodeid in turns)
+        alike = tuple(group.alike.get(nodeid, "") for nodeid in turns) if is_last else ()
+        yield place, Candidates(group.id, answers, mode, refused, cases, alike if all(alike) else ())
 
 
 def _turns(told: Told) -> dict[Place, Mapping[str, Any]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
+
+from ..errors import RunTimeout
 
 if TYPE_CHECKING:
     import asyncio
@@ -38,6 +40,22 @@ class _Clock:
     def _over(self) -> bool:
         """Whether the limit is past changing."""
         return self.ended or self._limit.expired()
+
+
+@asynccontextmanager
+async def within(seconds: float, what: str = "the run") -> AsyncIterator[None]:
+    """Raise `RunTimeout` where the block takes longer, not counting the waits at the gate of a model."""
+    import asyncio
+
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            with limited(limit):
+                yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise  # somebody else's
+        msg = f"{what} did not end within {seconds:g} s"
+        raise RunTimeout(msg, hint="raise `timeout` in convo.toml if the bot needs longer") from error
 
 
 @contextmanager

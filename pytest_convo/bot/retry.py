@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from ..conversation.reply import Reply, Usage
-from ..errors import BotFailure, ProviderError
+from ..errors import BotFailure, HarnessError, ProviderError
 from .deadline import untimed
 from .events import tell
 
@@ -127,6 +127,16 @@ class Retry:
         if error.transient and error.retry_after is not None and error.retry_after > self.longest:
             return f"the server asks to wait {error.retry_after:.0f} s, longer than the {self.longest:.0f} s we would"
         return f"given up after {attempt} attempts" if attempt > 1 else ""
+
+
+async def once_more(make: Callable[[], Awaitable[T]]) -> T:
+    """What `make` gives; where that ends in an error that may pass, what it gives the second time."""
+    try:
+        return await make()
+    except HarnessError as error:
+        if not error.transient:
+            raise
+    return await make()
 
 
 def refusal(error: BaseException) -> Usage | None:

@@ -142,7 +142,7 @@ def _of_text(text: str) -> str:
 
 def _of_json(text: str) -> str:
     try:
-        return _digest("json", normalise(_canonical(Reply(text).json())))
+        return _digest("json", _canonical(_levelled(Reply(text).json())))
     except (NotJSON, RecursionError):
         return _of_text(text)
 
@@ -170,9 +170,18 @@ def _canonical(value: Any) -> str:
     return json.dumps(_plain(value), ensure_ascii=False)
 
 
+def _levelled(value: Any) -> Any:
+    """The value with its strings, but not its keys, as they are compared: without what does not change a text."""
+    if isinstance(value, dict):
+        return {key: _levelled(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_levelled(inner) for inner in value]
+    return normalise(value) if isinstance(value, str) else value
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(value[key]) for key in sorted(value, key=lambda key: (normalise(key), key))}
+        return {key: _plain(value[key]) for key in sorted(value)}
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..agreement.outcome import Outcome
+from ..bot.deadline import within
 from ..bot.model import Around
+from ..bot.retry import once_more
 from ..conversation.transcript import Transcript, Turn
-from ..errors import CheckError, ConvoError, HarnessError
+from ..errors import CheckError, ConvoError
 from ..texts import clip
 from .base import AnyCheck, AskingCheck, Check, CheckResult
 from .show import clip_lines
@@ -54,12 +56,6 @@ class Evaluation:
         """Whether it is an ERROR for the sake of a model that a check asks: half of what was to be asked is not."""
         return self.outcome is Outcome.ERROR and any(finding.error is not None for finding in self.results)
 
-    @property
-    def transient(self) -> bool:
-        """Whether it is an ERROR that another try may do without."""
-        errors = [finding.error for finding in self.results]
-        return self.unasked and any(isinstance(error, HarnessError) and error.transient for error in errors)
-
     def __add__(self, other: Evaluation) -> Evaluation:
         """Both together, in the order of their turns."""
         return Evaluation(tuple(sorted((*self.results, *other.results), key=lambda finding: finding.turn)))
@@ -78,14 +74,17 @@ def evaluate(checks: Checks, transcript: Transcript) -> Evaluation:
     return Evaluation(tuple(_findings(checks, transcript)))
 
 
-async def ask(checks: Checks, transcript: Transcript, around: Around) -> Evaluation:
-    """Every check that asks a model, one after the other; what goes wrong with the model is an error of the check."""
+async def ask(checks: Checks, transcript: Transcript, around: Around, seconds: float) -> Evaluation:
+    """Every check that asks a model, one after the other; what goes wrong with the model is an error of the check.
+
+    Each has so many `seconds` for it, which are not the run's.
+    """
     findings = []
     for index, several in sorted(checks.items()):
         turn = _turn(transcript, index)
         for check in several:
             if isinstance(check, AskingCheck):
-                result, error = await _answer(check, transcript, turn, index, around)
+                result, error = await _answer(check, transcript, turn, index, around, seconds)
                 findings.append(replace(_finding(check.name, result, index), error=error))
     return Evaluation(tuple(findings))
 
@@ -122,13 +121,22 @@ def _result(check: Check, transcript: Transcript, turn: Turn | None, index: int)
 
 
 async def _answer(
-    check: AskingCheck, transcript: Transcript, turn: Turn | None, index: int, around: Around
+    check: AskingCheck, transcript: Transcript, turn: Turn | None, index: int, around: Around, seconds: float
 ) -> tuple[CheckResult, ConvoError | None]:
-    """What the check found, and what kept it from finding anything."""
+    """What the check found, and what kept it from finding anything.
+
+    What may pass is tried once more, here and about the same reply: another reply in its place would give those a
+    second chance on which judges stumble.
+    """
     if turn is None:
         return _unanswered(transcript, index), None
+
+    async def answer() -> CheckResult:
+        async with within(seconds, f"the check {check.name}"):
+            return await check.ask(transcript, turn, around)
+
     try:
-        return await check.ask(transcript, turn, around), None
+        return await once_more(answer), None
     except ConvoError as error:  # a failure of the model that judges is no failure of the bot that is judged
         return CheckResult.unusable(str(error)), error
 

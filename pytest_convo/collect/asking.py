@@ -15,14 +15,16 @@ import pytest
 
 from .._compat import Skipped
 from ..agreement.outcome import Outcome
+from ..bot.deadline import within
 from ..conversation.message import Message
 from ..conversation.reply import Reply
 from ..conversation.transcript import Transcript, Turn
 from ..errors import BotFailure, ConvoError, HarnessError
 from ..record.recording import RunRecording
-from ..run.measure import Event, Measurement, measure, sheltered, within
+from ..run.measure import Event, Measurement, measure
 from ..run.redact import REDACTOR
 from ..run.session import RUN
+from ..run.shelter import sheltered
 from ..run.told import MEASURED
 from .recordings import of_test
 from .setup import Setup

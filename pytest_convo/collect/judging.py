@@ -1,4 +1,7 @@
-"""Who is asked about the replies of a conversation: its judge, and what measures how alike two texts are."""
+"""Who is asked about the replies of a conversation: its judge, and what measures how alike two texts are.
+
+Most conversations ask nobody; so the rooms that judge are imported by the first that does.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..agreement.verdict import rule
-from ..bot.deadline import untimed
-from ..bot.factory import PROVIDERS, make_similarity_model
-from ..check.equivalence import joining, key_of, verify
-from ..check.judged import ApprovedByJudge, Judged
-from ..check.similar import SimilarByMeaning
+from ..bot.deadline import within
+from ..bot.retry import once_more
 from ..errors import CheckError, SettingsError
-from ..judge.judge import Judge, judge_bot
-from ..judge.question import INSTRUCTIONS, SAME, nearest
-from ..judge.same import SameJudge
 from ..run.alike import Likeness
-from ..run.measure import within
 from ..settings.model import AgreeSettings
-from .models import judge_maker
-from .probing import Probed, Probing
 from .recordings import of_answers
 from .state import State
 
@@ -31,7 +24,11 @@ if TYPE_CHECKING:
     from ..check.base import AskingCheck
     from ..check.equivalence import Join
     from ..check.run import Checks
+    from ..conversation.conversation import Conversation
     from ..conversation.message import Message
+    from ..judge.judge import Judge
+    from ..judge.probes import Probe
+    from ..judge.same import SameJudge
     from ..redaction import Redactor
     from ..settings.expect import Criterion, Similarity
     from ..settings.model import Settings
@@ -47,24 +44,43 @@ class Judging:
     settings: Settings
     hook: Any
     redactor: Redactor
+    conversation: Conversation
 
     def judged(self, criterion: Criterion, approved: Message | None) -> AskingCheck:
         """The check by a criterion; where judges are checked first, one that needs its judge to have passed."""
+        from ..check.judged import Judged
+        from ..judge.question import INSTRUCTIONS
+
         judge = self._judge(criterion)
         check = Judged(criterion.criterion, judge, self._template(INSTRUCTIONS), self.settings.vars)
         verified(lambda: check.identity)  # the template is rendered here, so that a mistake in it is told
         if not self.state.options.judge_check:
             return check
-        return Probed(check, Probing.of(self.state, self.directory, self.settings, self.redactor, approved))
+        from .probing import Probed, Probing
+
+        probe = self._probe(approved) if approved is not None else None
+        return Probed(check, Probing.of(self.state, self.directory, self.settings, self.redactor, probe))
+
+    def _probe(self, approved: Message) -> Probe:
+        """An approved reply, with what stands before it."""
+        from ..judge.probes import of_approved
+
+        given, replies = self.conversation.messages, self.conversation.approved
+        turn = next(turn for turn, reply in replies.items() if reply is approved)
+        return of_approved(approved, [message for at in sorted(given) if at < turn for message in given[at]])
 
     def approved(self, text: str) -> AskingCheck:
         """The check whether the reply says the same as an approved text."""
+        from ..check.judged import ApprovedByJudge
+
         check = ApprovedByJudge(text, self._same())
         verified(lambda: check.identity)
         return check
 
     def similar(self, similarity: Similarity) -> AskingCheck:
         """The check of how similar a reply is to a text, in meaning."""
+        from ..check.similar import SimilarByMeaning
+
         verified(self._similarity)
         model = self.settings.embeddings.model
         assert model is not None
@@ -78,6 +94,8 @@ class Judging:
         agree = self.settings.agree
         if agree == AgreeSettings():
             return None
+        from ..check.equivalence import key_of, verify
+
         key = key_of(agree)
         if key is not None:
             return Likeness(key)
@@ -89,6 +107,10 @@ class Judging:
     def recordings(self, checks: Checks, likeness: Likeness | None) -> tuple[Path, ...]:
         """The recordings that are of no single run."""
         answers = [self._answers().path] if likeness is not None and likeness.join is not None else []
+        if not self.state.options.judge_check:
+            return tuple(answers)
+        from .probing import Probed
+
         probed = [check for several in checks.values() for check in several if isinstance(check, Probed)]
         return (*answers, *(check.recording.path for check in probed))
 
@@ -98,24 +120,29 @@ class Judging:
     def _join(self, around: Around) -> Join:
         """What compares answers; a judge is not asked about those that are too unlike in meaning to say the same.
 
-        The limit of a run's time holds for each question and each answer, not for those of all runs together.
+        The limit of a run's time holds for each question to a judge, and for each answer that a function compares.
         """
-        agree, same = self.settings.agree, self._same() if self.settings.agree.by == "judge" else None
+        from ..check.equivalence import joining
 
-        async def judged(one: str, other: str) -> bool:
-            assert same is not None
-            with untimed():
-                async with within(self.settings.timeout):
-                    return await self._may_be_alike(one, other, around) and await same.same(one, other, around)
-
-        async def timed(classes: Sequence[Sequence[str]], new: str) -> int:
+        agree, seconds = self.settings.agree, self.settings.timeout
+        if agree.by != "judge":
+            join = joining(agree)
             assert join is not None
-            with untimed():
-                async with within(self.settings.timeout):
+
+            async def timed(classes: Sequence[Sequence[str]], new: str) -> int:
+                async with within(seconds, "comparing an answer with the others"):
                     return await join(classes, new)
 
-        join = joining(agree, judged)
-        return timed
+            return timed
+        same = self._same()
+
+        async def judged(one: str, other: str) -> bool:
+            async with within(seconds, "comparing two answers"):
+                return await self._may_be_alike(one, other, around) and await same.same(one, other, around)
+
+        asking = joining(agree, lambda one, other: once_more(partial(judged, one, other)))
+        assert asking is not None
+        return asking
 
     async def _may_be_alike(self, one: str, other: str, around: Around) -> bool:
         from ..bot.embedding import similarity
@@ -126,9 +153,17 @@ class Judging:
         return await similarity(around(self._similarity), embeddings.model, one, other) >= embeddings.differ_below
 
     def _same(self) -> SameJudge:
+        from ..judge.question import SAME
+        from ..judge.same import SameJudge
+
         return SameJudge(self._judge(None), self._template(SAME), self.settings.vars)
 
     def _judge(self, criterion: Criterion | None) -> Judge:
+        from ..agreement.verdict import rule
+        from ..bot.factory import PROVIDERS
+        from ..judge.judge import Judge, judge_bot
+        from .models import judge_maker
+
         own, bot = self.settings.judge, judge_bot(self.settings, criterion)
         if bot.model is None and bot.provider in PROVIDERS and bot.provider != "scripted":
             msg = "no model is set for the judge"
@@ -141,10 +176,14 @@ class Judging:
         return Judge(make, bot, rule(runs, agreement, self.settings.good, self.settings.bad), own.output)
 
     def _template(self, name: str) -> Path | None:
+        from ..judge.question import INSTRUCTIONS, nearest
+
         named = self.settings.judge.prompt if name == INSTRUCTIONS else None
         return named or nearest(name, self.directory, self.state.config.rootpath)
 
     def _similarity(self) -> ChatModel:
+        from ..bot.factory import make_similarity_model
+
         return make_similarity_model(self.settings, meter=self.state.runs.meter, redactor=self.redactor)
 
 

@@ -17,7 +17,7 @@ from ..conversation.reply import Reply
 from ..conversation.transcript import Transcript
 from ..errors import ConvoError, FormatError
 from ..record.dump import Unwritable, dump
-from ..run.told import plain
+from ..texts import plain
 
 Alike = Callable[[str, str], bool]
 """Whether a text that was said may stand for the one in the snapshot, which comes first."""

@@ -11,23 +11,21 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..bot.deadline import untimed
+from ..bot.deadline import untimed, within
 from ..bot.events import tell
 from ..bot.model import replied
 from ..bot.threads import in_thread
 from ..check.base import CheckResult
 from ..check.judged import Judged
-from ..judge.probes import FILE, Probe, of_approved, read_probes
+from ..judge.probes import FILE, Probe, read_probes
 from ..judge.question import Question, nearest
-from ..judge.selftest import SelfTest, context_of, self_test
-from ..run.measure import within
+from ..judge.selftest import SelfTest, self_test
 from ..run.told import JUDGE_CHECK
 from .recordings import of_probes
 from .state import State
 
 if TYPE_CHECKING:
     from ..bot.model import Around, ChatModel
-    from ..conversation.message import Message
     from ..conversation.reply import Reply
     from ..conversation.transcript import Transcript, Turn
     from ..prompt.request import Request
@@ -44,7 +42,8 @@ class Probing:
     """What the judges of a conversation are checked with: the probes, and where it is recorded what they said."""
 
     state: State
-    directory: Path
+    home: Path
+    """The directory beside which it is recorded: of the file of probes, for all conversations that share it."""
     redactor: Redactor
     timeout: float
     """Seconds that one judgement of a probe may take."""
@@ -52,18 +51,13 @@ class Probing:
 
     @classmethod
     def of(
-        cls,
-        state: State,
-        directory: Path,
-        settings: Settings,
-        redactor: Redactor,
-        approved: Message | None,
+        cls, state: State, directory: Path, settings: Settings, redactor: Redactor, approved: Probe | None
     ) -> Probing:
         """The probes of the user's file, and the approved reply of the turn, if there is one; raises `FormatError`."""
         path = settings.judge.probes or nearest(FILE, directory, state.config.rootpath)
         probes = read_probes(path) if path is not None else ()
-        of_turn = () if approved is None else (of_approved(approved.text, "the approved reply"),)
-        return cls(state, directory, redactor, settings.timeout, (*probes, *of_turn))
+        home = path.parent if path is not None and approved is None else directory
+        return cls(state, home, redactor, settings.timeout, probes if approved is None else (*probes, approved))
 
 
 @dataclass(frozen=True)
@@ -96,7 +90,7 @@ class Probed:
     @property
     def recording(self) -> RunRecording:
         """What the judge said of its probes."""
-        return of_probes(self.probing.state, self.probing.directory, self._digest[:8], self.probing.redactor)
+        return of_probes(self.probing.state, self.probing.home, self._digest[:8], self.probing.redactor)
 
     @cached_property
     def _probes(self) -> list[Probe]:
@@ -105,8 +99,8 @@ class Probed:
     @cached_property
     def _digest(self) -> str:
         """Of who judges by what, and of the probes: the same judge is checked once in a session."""
-        probes = [[probe.reply, probe.passes, probe.context] for probe in self._probes]
-        text = json.dumps([str(self.probing.directory), self.check.criterion, self.identity, probes], default=str)
+        probes = [[probe.reply, probe.passes, *(one.to_api() for one in probe.before)] for probe in self._probes]
+        text = json.dumps([str(self.probing.home), self.check.criterion, self.identity, probes], default=str)
         return sha256(text.encode(errors="backslashreplace")).hexdigest()
 
     async def _result(self) -> SelfTest:
@@ -138,7 +132,7 @@ class Probed:
         return found
 
     def _question(self, probe: Probe) -> Question:
-        return self.check.question(probe.reply, before=context_of(probe))
+        return self.check.question(probe.reply, before=probe.before)
 
 
 @dataclass(frozen=True, slots=True)

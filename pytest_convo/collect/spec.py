@@ -83,7 +83,7 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
         state.preload()
     if conversation is None or errors:
         raise FormatErrors(errors)
-    judging = Judging(state, directory, case, settings, hook, hidden)
+    judging = Judging(state, directory, case, settings, hook, hidden, conversation)
     checks = checks_for(
         settings.expect,
         conversation.turns,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from ..conversation.message import Message
 from ..errors import FormatError
 from ..settings import toml
 
@@ -24,8 +25,8 @@ class Probe:
     reply: str
     passes: bool
     origin: str
-    context: str = ""
-    """What the user had said, where it matters."""
+    before: tuple[Message, ...] = ()
+    """What had been said before, where it matters."""
     criterion: str | None = None
     """The criterion that it is a probe of; None for any."""
 
@@ -62,14 +63,20 @@ def read_probes(path: Path) -> tuple[Probe, ...]:
     except ValidationError as error:
         raise _mistake(error, file, path) from None
     return tuple(
-        Probe(table.reply, table.verdict == "pass", f"{path.name}, probe {number}", table.context, table.criterion)
+        Probe(
+            table.reply,
+            table.verdict == "pass",
+            f"{path.name}, probe {number}",
+            (Message("user", table.context),) if table.context else (),
+            table.criterion,
+        )
         for number, table in enumerate(tables, 1)
     )
 
 
-def of_approved(text: str, name: str) -> Probe:
+def of_approved(reply: Message, before: Sequence[Message]) -> Probe:
     """An approved reply, which fulfils every criterion of its turn: a person has said so."""
-    return Probe(text, passes=True, origin=name)
+    return Probe(reply.text, passes=True, origin="the approved reply", before=tuple(before))
 
 
 def _mistake(error: ValidationError, file: toml.Toml, path: Path) -> FormatError:

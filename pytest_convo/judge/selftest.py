@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..bot.model import Around
-from ..conversation.message import Message
 from ..errors import UnusableVerdict
 from ..texts import clip, one_line
 from .judge import Asking, Judge
@@ -146,15 +145,10 @@ async def _judged(judge: Asking, question: Question, around: Around) -> bool | N
 
 
 def _ordered(probe: Probe, order: str) -> Probe:
-    return Probe(f"{probe.reply}\n\n{order}", probe.passes, probe.origin, probe.context, probe.criterion)
+    return Probe(f"{probe.reply}\n\n{order}", probe.passes, probe.origin, probe.before, probe.criterion)
 
 
 def _wrong(probe: Probe, said: Mapping[bool | None, int]) -> str:
     words = {True: "pass", False: "fail", None: "without a verdict"}
     found = ", ".join(f"{said[answer]} {word}" for answer, word in words.items() if said[answer])
     return f"{probe.origin} is a {words[probe.passes]}: {found}"
-
-
-def context_of(probe: Probe) -> list[Message]:
-    """The messages before a probe's reply."""
-    return [Message("user", probe.context)] if probe.context else []

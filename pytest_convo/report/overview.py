@@ -83,8 +83,10 @@ def _calls(state: State) -> str:
     least, most = estimate(state)
     asking = sum(_asks(item) for item in state.runs.items.values())
     calls = count(most, "call") if least == most else f"{least} to {count(most, 'call')}"
-    more = f", and those of {count(asking, 'run')} of tests that ask themselves" if asking else ""
-    return f"{calls} needed{more}"
+    judging = any(spec.asking for spec in state.specs.values()) and state.options.judge_check
+    more = [f"those of {count(asking, 'run')} of tests that ask themselves"] * bool(asking)
+    more += ["those of checking judges"] * judging
+    return f"{calls} needed{''.join(f', and {one}' for one in more)}"
 
 
 def _asks(item: pytest.Item) -> bool:

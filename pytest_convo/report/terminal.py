@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ..agreement.describe import headline
-from ..agreement.said import answers_line
-from ..judge.selftest import SelfTest
+from ..agreement.said import answers_line, difference
 from ..run.results import GroupResult, Results, Told
 from ..run.spending import Spent
 from .words import count
@@ -95,8 +95,10 @@ def answers(results: Results, most: int | None = MOST_ANSWERS) -> Iterator[str]:
         told.setdefault(_reads(group), group)
     passed = sorted(told.values(), key=lambda group: not _differs(group))
     for group in passed[:most]:
-        if line := answers_line(group.to_report(), WIDTH):
+        described = group.to_report()
+        if line := answers_line(described, WIDTH):
             yield f"{group.id}: {line}"
+            yield from indent("\n".join(difference(described, WIDTH)), "  ").splitlines()
         if group.not_compared:
             yield f"  not compared as [agree] has it: {group.not_compared}"
     if more := len(passed[most:]) if most is not None else 0:
@@ -146,9 +148,14 @@ def _changed_tools(results: Results) -> Iterator[str]:
 
 
 def _judges(results: Results) -> Iterator[str]:
-    """How the judges did that were checked."""
-    for told in results.judge_checks:
-        yield from SelfTest.of_dict(told).lines()
+    """How the judges did that were checked; what was said of one is said once."""
+    if not results.judge_checks:
+        return
+    from ..judge.selftest import SelfTest
+
+    checked = dict.fromkeys(SelfTest.of_dict(told) for told in results.judge_checks)
+    for test in checked:
+        yield from test.lines()
 
 
 def _flaky(results: Results) -> list[str]:

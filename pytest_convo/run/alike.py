@@ -15,14 +15,15 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ..agreement.outcome import Outcome
-from ..bot.deadline import untimed
 from ..bot.events import observed
 from ..bot.threads import in_thread
 from ..conversation.reply import Reply
-from ..errors import ConvoError, HarnessError
-from .measure import sheltered, within
+from ..errors import ConvoError
+from ..texts import plain
+from .shelter import sheltered
 
 if TYPE_CHECKING:
+    from ..bot.answer import Idle
     from ..bot.model import Around
     from ..check.equivalence import Join
     from ..record.recording import RunRecording
@@ -63,10 +64,10 @@ class Classes:
         self._recording = likeness.recording() if likeness.recording is not None else None
         self._join: Join | None = None
 
-    async def enter(self, run: str, measurement: Measurement) -> None:
+    async def enter(self, run: str, measurement: Measurement, idle: Idle) -> None:
         """A run has been measured: put its answer, and those that waited for it, into their classes.
 
-        Raises what keeps two answers from being compared: a `ConvoError`.
+        `idle` is entered while others compare. Raises what keeps two answers from being compared: a `ConvoError`.
         """
         group, ledger, key = self._group, self._ledger, self._likeness.key
         reply = _answer(measurement)
@@ -77,20 +78,24 @@ class Classes:
         elif key is not None:
             ledger.classify(group.id, run, key(reply))
         else:
-            ledger.say(group.id, run, reply.text)
+            ledger.say(group.id, run, plain(reply.text))
         if key is None:
-            with untimed():  # the others' comparisons are not this run's
+            async with idle():
                 await self._lock.acquire()
             try:
-                await self._compare()
+                await self._compare(idle)
             finally:
                 self._lock.release()
 
     def give_up(self, reason: str) -> None:
         """The answers are not compared, and this is why."""
-        self._ledger.note(f"{NOTE} {self._group.id}", reason)
+        self._ledger.note(f"{NOTE} {self._group.id}", plain(reason))
 
-    async def _compare(self) -> None:
+    def withdraw(self, run: str) -> None:
+        """The run's answer is in no class, and will be in none."""
+        self._ledger.withdraw(self._group.id, run)
+
+    async def _compare(self, idle: Idle) -> None:
         """Give every answer its class that has all before it; one process at a time, so that no pair is asked twice."""
         group, ledger, claim = self._group, self._ledger, f"classes of {self._group.id}"
         if group.full and not ledger.said(group.id).keys() >= set(group.runs):
@@ -98,12 +103,15 @@ class Classes:
         while not ledger.claim(claim):
             if group.full:
                 return  # whoever compares them has all
-            with untimed():
+            async with idle():
                 await asyncio.sleep(POLL)
         try:
             await self._put(ledger.said(group.id))
+            ledger.note(f"{NOTE} {group.id}", "")
         finally:
             ledger.release(claim)
+            if self._recording is not None and self._recording.unsaved:
+                await in_thread(self._recording.save)
 
     async def _put(self, said: Mapping[str, tuple[str | None, str | None]]) -> None:
         classes: defaultdict[str, list[str]] = defaultdict(list)
@@ -114,8 +122,6 @@ class Classes:
                 label = self._ledger.classify(self._group.id, run, await self._class_of(answer, classes))
             if answer is not None:
                 classes[label].append(answer)
-        if self._recording is not None and self._recording.unsaved:
-            await in_thread(self._recording.save)
 
     async def _class_of(self, answer: str, classes: defaultdict[str, list[str]]) -> str:
         if self._join is None:
@@ -126,22 +132,22 @@ class Classes:
         return [*classes, f"class {place + 1}"][place]
 
 
-async def compared(classes: Classes, run: str, measurement: Measurement, spec: Spec) -> Measurement:
+async def compared(classes: Classes, run: str, measurement: Measurement, spec: Spec, idle: Idle) -> Measurement:
     """The measurement, once its answer is in its class; an error where it must be and cannot.
 
     Where the agreement of the answers is shown only, and not judged, the summary says why it is not.
     """
     try:
-        async with within(spec.settings.timeout), sheltered():
+        async with sheltered():
             with observed(measurement.events.append):
-                await classes.enter(run, measurement)
+                await classes.enter(run, measurement, idle)
     except ConvoError as error:
         if spec.settings.agree.at_least is None:
             classes.give_up(str(error))
             return measurement
-        transient = isinstance(error, HarnessError) and error.transient
+        classes.withdraw(run)
         reason = f"its answer could not be compared with the others: {error}"
-        return replace(measurement, outcome=Outcome.ERROR, reason=reason, unjudged=transient)
+        return replace(measurement, outcome=Outcome.ERROR, reason=reason)
     return measurement
 
 

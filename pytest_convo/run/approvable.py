@@ -17,7 +17,8 @@ def approvable(spec: Spec, answers: Mapping[int, str]) -> dict[str, Any]:
         for turn, text in answers.items()
         if turn in asked or turn in spec.conversation.approved
     }
-    return {"directory": str(spec.directory), "case": spec.case, "cases": spec.cases, "turns": turns}
+    place = {"directory": str(spec.directory), "case": spec.case, "cases": spec.cases}
+    return {**place, "last": spec.conversation.turns[-1], "turns": turns}
 
 
 def modes(spec: Spec) -> Mapping[int, str]:

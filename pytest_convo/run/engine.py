@@ -238,7 +238,7 @@ class Engine:
         self.ledger.start(job.judged, run)
         measurement = await measure(job.spec, job.run, place.lent)
         if (classes := self._classes_of(job.judged, job.spec)) is not None:
-            measurement = await compared(classes, run, measurement, job.spec)
+            measurement = await compared(classes, run, measurement, job.spec, place.lent)
         self.ledger.record(job.judged, run, measurement.outcome)
         return measurement
 

@@ -47,7 +47,10 @@ class Ledger(ABC):
 
     @abstractmethod
     def clear(self, group: str, run: str) -> None:
-        """The run is to be made again: its outcome no longer counts, nor does what it answered."""
+        """The run is to be made again: its outcome no longer counts, nor does what it answered.
+
+        Answers that were compared with others are in no class then: which one they join depends on those before.
+        """
 
     @abstractmethod
     def abandon(self, group: str, run: str) -> None:
@@ -63,7 +66,10 @@ class Ledger(ABC):
 
     @abstractmethod
     def tally(self, group: str) -> Tally:
-        """The outcomes of a group so far, over all processes, and the sizes of its classes of answers."""
+        """The outcomes of a group so far, over all processes, and the sizes of the classes of these runs' answers.
+
+        A class that is known before the outcome does not count until then: a run must not be spared by its own answer.
+        """
 
     @abstractmethod
     def in_flight(self, group: str, besides: str = "") -> int:
@@ -91,6 +97,10 @@ class Ledger(ABC):
 
         The label "" is no class: that of a run that measured nothing.
         """
+
+    @abstractmethod
+    def withdraw(self, group: str, run: str) -> None:
+        """A run's answer cannot be compared: it is in no class, whichever it was in."""
 
     @abstractmethod
     def said(self, group: str) -> dict[str, tuple[str | None, str | None]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..agreement.outcome import Outcome
-from ..bot.deadline import limited
+from ..bot.deadline import within
 from ..bot.events import observed
 from ..bot.play import play, transcript_of
 from ..bot.threads import in_thread
@@ -21,9 +21,8 @@ from ..errors import (
     CheckFailed,
     ConvoError,
     HarnessError,
-    RunTimeout,
-    Unjudged,
 )
+from .shelter import sheltered
 
 if TYPE_CHECKING:
     from ..bot.model import ChatModel
@@ -83,8 +82,6 @@ class Measurement:
     transcript: Transcript | None = None
     error: ConvoError | None = None
     """What kept the transcript from being whole."""
-    unjudged: bool = False
-    """Whether the transcript is whole and a check could not be evaluated, which it may be another time."""
     events: list[Event] = field(default_factory=list)
     seconds: float = 0.0
     sample: str = ""
@@ -116,20 +113,14 @@ class Measurement:
     @property
     def transient(self) -> bool:
         """Whether another try may end otherwise: the outcome is an error that can pass."""
-        return self.unjudged or (isinstance(self.error, HarnessError) and self.error.transient)
-
-    @property
-    def unsound(self) -> bool:
-        """Whether another try makes it anew: the transcript is not whole, or was not judged."""
-        return self.error is not None or self.unjudged
+        return isinstance(self.error, HarnessError) and self.error.transient
 
     def raise_unless_passed(self) -> None:
         """Raise what a failed run, or one that measured nothing, has to say."""
         if self.error is not None:
             raise self.error
         if self.outcome is not Outcome.PASS:
-            kind = CheckFailed if self.outcome is Outcome.FAIL else Unjudged if self.unjudged else CheckError
-            raise kind(self.reason)
+            raise (CheckFailed if self.outcome is Outcome.FAIL else CheckError)(self.reason)
 
 
 def portable(measurement: Measurement) -> Measurement:
@@ -177,45 +168,7 @@ async def measure(
     for found in evaluation.results:
         told = {"turn": found.turn, "name": found.name, "outcome": found.outcome.value, "reason": found.reason}
         observe({"kind": "check", **told})
-    unjudged = evaluation.transient
-    return measured(evaluation.outcome, evaluation.reason, transcript=transcript, unjudged=unjudged)
-
-
-@asynccontextmanager
-async def sheltered() -> AsyncIterator[None]:
-    """Make an error of the run of what a user's code may raise to end a program or a task.
-
-    On the engine's loop a KeyboardInterrupt or a SystemExit would end the loop, and a CancelledError that nobody sent
-    would pass for a spared run.
-    """
-    import asyncio
-
-    try:
-        yield
-    except Exception:
-        raise
-    except BaseException as error:
-        task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-            raise
-        msg = f"the model, a tool or a check raised {type(error).__name__}: {error}"
-        raise HarnessError(msg.rstrip(": ")) from None
-
-
-@asynccontextmanager
-async def within(seconds: float) -> AsyncIterator[None]:
-    """Raise `RunTimeout` where the block takes longer, not counting the waits at the gate of a model."""
-    import asyncio
-
-    try:
-        async with asyncio.timeout(seconds) as limit:
-            with limited(limit):
-                yield
-    except TimeoutError as error:
-        if not limit.expired():
-            raise  # somebody else's
-        msg = f"the run did not end within {seconds:g} s"
-        raise RunTimeout(msg, hint="raise `timeout` in convo.toml if the bot needs longer") from error
+    return measured(evaluation.outcome, evaluation.reason, transcript=transcript)
 
 
 async def _recorded(
@@ -224,9 +177,13 @@ async def _recorded(
     """Play run i and judge it. What was said, or what the bot failed at, is worth recording; an error is not."""
     worth = False
     try:
-        async with within(spec.settings.timeout), sheltered():
-            transcript = await _play(spec, run, idle, observe, recording)
-            evaluation = await _evaluated(spec, transcript, observe, recording)
+        async with sheltered():
+            async with within(spec.settings.timeout):
+                transcript = await _play(spec, run, idle, observe, recording)
+                evaluation = await _looked_at(spec, transcript)
+            if spec.asking:
+                with observed(observe):
+                    evaluation += await ask(spec.checks, transcript, recording.around, spec.settings.timeout)
             worth = not evaluation.unasked
     except BotFailure:
         worth = True
@@ -237,15 +194,9 @@ async def _recorded(
     return transcript, evaluation
 
 
-async def _evaluated(
-    spec: Spec, transcript: Transcript, observe: Callable[[Event], None], recording: RunRecording
-) -> Evaluation:
-    """What the checks find; those that ask a model come last, for their calls take time and money."""
-    found = await in_thread(evaluate, spec.checks, transcript) if spec.slow else evaluate(spec.checks, transcript)
-    if not spec.asking:
-        return found
-    with observed(observe):
-        return found + await ask(spec.checks, transcript, recording.around)
+async def _looked_at(spec: Spec, transcript: Transcript) -> Evaluation:
+    """What the checks find that ask nobody."""
+    return await in_thread(evaluate, spec.checks, transcript) if spec.slow else evaluate(spec.checks, transcript)
 
 
 async def _play(

@@ -111,7 +111,8 @@ class Call:
     def _require_price(self) -> None:
         if self._price(None) is None:
             msg = f"no price is known for {self._request.model or NAMELESS}, and --convo-max-usd cannot hold without"
-            raise CapReached(msg, hint="set input and output in [bot.price], in US dollars per million tokens")
+            hint = "set input and output in [bot.price], or [judge.price], in US dollars per million tokens"
+            raise CapReached(msg, hint=hint)
 
     def _price(self, reply: Reply | None) -> Tariff | None:
         return self._terms.prices.of(reply.model if reply is not None else None, self._request.model)

@@ -56,6 +56,9 @@ class Notebook(Ledger):
             if run in self._groups[group]:
                 entry = self._groups[group][run]
                 entry.outcome = entry.answer = entry.label = None
+                for other in self._groups[group].values():
+                    if other.answer is not None:
+                        other.label = None
 
     def abandon(self, group: str, run: str) -> None:
         with self._lock:
@@ -75,7 +78,9 @@ class Notebook(Ledger):
     def tally(self, group: str) -> Tally:
         with self._lock:
             outcomes = [entry.outcome for entry in self._groups[group].values()]
-            labels = [entry.label for entry in self._groups[group].values() if entry.label]
+            labels = [
+                entry.label for entry in self._groups[group].values() if entry.outcome is not None and entry.label
+            ]
         passes, fails, errors = map(outcomes.count, (Outcome.PASS, Outcome.FAIL, Outcome.ERROR))
         return Tally(passes, fails, errors, sizes(labels))
 
@@ -114,6 +119,11 @@ class Notebook(Ledger):
             if entry.label is None:
                 entry.label = label
             return entry.label
+
+    def withdraw(self, group: str, run: str) -> None:
+        with self._lock:
+            entry = self._entry(group, run)
+            entry.answer, entry.label = None, ""
 
     def said(self, group: str) -> dict[str, tuple[str | None, str | None]]:
         with self._lock:

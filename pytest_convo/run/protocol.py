@@ -55,10 +55,10 @@ def _retry(
     if len(group.runs) == 1:
         return _again(session, item, nextitem) if transient else reports
     told["retried"] = []
-    alike = session.ledger.tally(group.id).alike
     words = {nodeid: word for nodeid, (word, _) in heard.items()}
     for nodeid, (word, may_pass) in heard.items():
-        open_ = group.full or group.rule.decide(tally_of(words.values(), alike)) not in DECIDED
+        tally = tally_of(words.values(), session.ledger.tally(group.id).alike)
+        open_ = group.full or group.rule.decide(tally) not in DECIDED
         if word == Outcome.ERROR and may_pass and open_:
             again = next(
                 report.convo for report in _again(session, session.items[nodeid], nextitem) if _is_told(report)

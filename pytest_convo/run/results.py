@@ -42,7 +42,7 @@ class GroupResult:
 
     @property
     def tally(self) -> Tally:
-        return tally_of((told["outcome"] for told in self.runs.values()), sizes(self.alike.values()))
+        return tally_of((told["outcome"] for told in self.runs.values()), sizes(filter(None, self.alike.values())))
 
     @property
     def ended(self) -> bool:
@@ -116,7 +116,7 @@ class Results:
 def _compare(group: GroupResult, told: Told) -> None:
     """Enter the classes of answers that a run's report tells."""
     group.alike.update(told.get("alike", {}))
-    group.not_compared = told.get("not_compared", "") or group.not_compared
+    group.not_compared = told.get("not_compared", group.not_compared)
 
 
 def spent_by(runs: Iterable[Told]) -> Spent:

@@ -205,10 +205,10 @@ class RunSession:
         if run.spec is not None:
             key = run.spec.key(run.number)
             job = self._jobs.get(key)
-            if job is None or not job.future.done() or job.future.exception() or job.future.result().unsound:
+            if job is None or not job.future.done() or job.future.exception() or job.future.result().error:
                 self._jobs.pop(key, None)
                 stale: Measurement | None = self.ledger.fetch(key)
-                if stale is not None and stale.unsound:  # another reader's retry may have made a good one
+                if stale is not None and stale.error is not None:  # another reader's retry may have made a good one
                     self.ledger.discard(key)
 
     def close(self) -> list[str]:

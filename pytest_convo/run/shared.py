@@ -79,8 +79,10 @@ class SharedLedger(Ledger):
         )
 
     def clear(self, group: str, run: str) -> None:
-        clear = "UPDATE runs SET outcome = NULL, answer = NULL, label = NULL WHERE grp = ? AND run = ?"
-        self._database.execute(clear, (group, run))
+        with self.transaction() as db:
+            clear = "UPDATE runs SET outcome = NULL, answer = NULL, label = NULL WHERE grp = ? AND run = ?"
+            db.execute(clear, (group, run))
+            db.execute("UPDATE runs SET label = NULL WHERE grp = ? AND answer IS NOT NULL", (group,))
 
     def abandon(self, group: str, run: str) -> None:
         self._database.execute("DELETE FROM runs WHERE grp = ? AND run = ? AND outcome IS NULL", (group, run))
@@ -97,7 +99,8 @@ class SharedLedger(Ledger):
         return row is not None and row[0] is not None
 
     def tally(self, group: str) -> Tally:
-        rows = self._database.execute("SELECT outcome, label FROM runs WHERE grp = ?", (group,))
+        query = "SELECT outcome, label FROM runs WHERE grp = ? AND outcome IS NOT NULL"
+        rows = self._database.execute(query, (group,))
         counts = Counter(outcome for outcome, _ in rows)
         passes, fails, errors = (counts[outcome.value] for outcome in (Outcome.PASS, Outcome.FAIL, Outcome.ERROR))
         return Tally(passes, fails, errors, sizes(label for _, label in rows if label))
@@ -129,7 +132,11 @@ class SharedLedger(Ledger):
     def forget(self, holder: str) -> None:
         """A process has gone: what it was making, or made and did not report, is free for others."""
         with self.transaction() as db:
-            db.execute("DELETE FROM runs WHERE holder = ? AND reported IS NULL", (holder,))
+            lost = "holder = ? AND reported IS NULL"
+            groups = f"SELECT grp FROM runs WHERE {lost} AND answer IS NOT NULL"  # noqa: S608 (two words of ours)
+            unlabel = f"UPDATE runs SET label = NULL WHERE answer IS NOT NULL AND grp IN ({groups})"  # noqa: S608
+            db.execute(unlabel, (holder,))
+            db.execute(f"DELETE FROM runs WHERE {lost}", (holder,))  # noqa: S608
             db.execute("DELETE FROM transcripts WHERE holder = ? AND value IS NULL", (holder,))
 
     # -- which runs of a group say the same
@@ -143,6 +150,10 @@ class SharedLedger(Ledger):
             db.execute("UPDATE runs SET label = coalesce(label, ?) WHERE grp = ? AND run = ?", (label, group, run))
             found = db.execute("SELECT label FROM runs WHERE grp = ? AND run = ?", (group, run)).fetchone()
         return label if found is None else str(found[0])
+
+    def withdraw(self, group: str, run: str) -> None:
+        withdraw = "UPDATE runs SET answer = NULL, label = '' WHERE grp = ? AND run = ?"
+        self._database.execute(withdraw, (group, run))
 
     def said(self, group: str) -> dict[str, tuple[str | None, str | None]]:
         query = "SELECT run, answer, label FROM runs WHERE grp = ? AND (answer IS NOT NULL OR label IS NOT NULL)"

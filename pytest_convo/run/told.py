@@ -13,6 +13,7 @@ from ..agreement.outcome import Outcome
 from ..conversation.reply import total
 from ..errors import BotFailure, ConvoError, HarnessError, RedactionError
 from ..redaction import Redactor
+from ..texts import plain
 from .alike import NOTE
 from .approvable import approvable
 from .redact import REDACTOR, TELLER, WITHHELD, redact, shown, withhold
@@ -132,7 +133,7 @@ def _told(
         return {**told, "outcome": "spared"}
     if report.skipped:  # by a mark or by hand
         return {**told, "outcome": "skipped"}
-    told |= _compared(session, item.nodeid, run)
+    told |= _compared(session, item.nodeid, run, redactor)
     told["outcome"] = _outcome(report, error, judged=run.judged).value
     told["transient"] = isinstance(error, HarnessError) and error.transient
     if (measurement := item.stash.get(MEASURED, None)) is not None:
@@ -150,16 +151,16 @@ def _told(
     return told
 
 
-def _compared(session: RunSession, nodeid: str, run: Run) -> dict[str, Any]:
+def _compared(session: RunSession, nodeid: str, run: Run, redactor: Redactor) -> dict[str, Any]:
     """The classes that answers of the run's group are in: of this run, or of all where one waits for another."""
     likeness = run.spec.likeness if run.judged and run.spec is not None else None
     if likeness is None:
         return {}
-    labels = {name: label for name, (_, label) in session.ledger.said(run.group.id).items() if label}
+    labels = {name: label for name, (_, label) in session.ledger.said(run.group.id).items() if label is not None}
     if likeness.key is not None:
         labels = {nodeid: labels[nodeid]} if nodeid in labels else {}
     reason = session.ledger.noted(f"{NOTE} {run.group.id}")
-    return {"alike": labels} | ({} if reason is None else {"not_compared": reason})
+    return {"alike": labels} | ({} if reason is None else {"not_compared": redactor.text(reason)})
 
 
 def _outcome(report: pytest.TestReport, error: BaseException | None, *, judged: bool) -> Outcome:
@@ -211,8 +212,3 @@ def _spent(attempts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "unpriced": sorted({attempt["model"] for attempt in counted if attempt["usd"] is None}),
         "uncounted": len(attempts) - len(counted),
     }
-
-
-def plain(text: str) -> str:
-    """The text without what no file and no channel to a controller can carry: lone halves of surrogate pairs."""
-    return text.encode(errors="backslashreplace").decode()

@@ -39,7 +39,8 @@ class Session:
             told: dict[str, Any] = {**group.to_report(), "outcome": words[letter]}
             if letter != "s":
                 turns = {str(index): {"text": answer, "mode": mode}}
-                told["approvable"] = {"directory": str(self.root / convo), "case": case, "cases": cases, "turns": turns}
+                place = {"directory": str(self.root / convo), "case": case, "cases": cases}
+                told["approvable"] = {**place, "last": index, "turns": turns}
             result = self.results.add(nodeid, told)
         if result.ended and result.rule.n > 1:
             result.verdict = result.rule.decide(result.tally)

@@ -360,7 +360,7 @@ async def test_every_attempt_is_admitted_and_booked_and_none_that_was_not_made(e
 
 @pytest.mark.asyncio
 async def test_who_waits_for_another_s_vector_does_not_use_up_its_time(server, make, model):
-    from pytest_convo.run.measure import within
+    from pytest_convo.bot.deadline import within
 
     go_on = asyncio.Event()
 

@@ -106,7 +106,7 @@ def test_what_is_not_admitted_is_neither_sent_nor_booked():
 
 
 def test_the_wait_at_the_gate_does_not_use_up_a_run_s_time():
-    from pytest_convo.run.measure import within
+    from pytest_convo.bot.deadline import within
 
     class Slow(Meter):
         async def wait(self):

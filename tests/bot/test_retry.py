@@ -190,7 +190,7 @@ def test_observers_hear_of_each_further_attempt_and_its_reason(clock):
 
 
 def test_the_pause_after_a_429_does_not_use_up_a_run_s_time():
-    from pytest_convo.run.measure import within
+    from pytest_convo.bot.deadline import within
 
     limited = ProviderError("limited", status=429, retry_after=0.2)
 

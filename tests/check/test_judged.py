@@ -122,13 +122,13 @@ def test_a_reason_of_many_lines_is_one_line_and_a_long_one_is_cut() -> None:
     assert second == "  the reply:"
 
 
-def test_a_judge_that_does_not_decide_is_an_error_that_another_try_may_do_without() -> None:
+def test_a_judge_that_does_not_decide_is_an_error_that_stays() -> None:
     with pytest.raises(UnusableVerdict) as caught:
         judged(Says([PASS, FAIL, NONE, NONE]), "No.", Agreement(3, 2))
     assert caught.value.what == '"It is polite.": the judge did not decide (1 pass, 1 fail, 1 without a verdict)'
     assert "its answer is not JSON alone" in caught.value.hint
     assert len(str(caught.value).splitlines()) <= 3
-    assert caught.value.transient
+    assert not caught.value.transient
 
 
 def test_a_sequential_test_that_is_still_open_at_its_end_is_one_too() -> None:

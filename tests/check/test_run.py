@@ -32,7 +32,6 @@ from pytest_convo.errors import (
     FormatError,
     NoRecording,
     ProviderError,
-    Unjudged,
     UnusableVerdict,
 )
 from pytest_convo.prompt.request import Request
@@ -176,10 +175,10 @@ class Asking:
 
 
 def answer(checks: Any, transcript: Any, around: Any = None) -> Evaluation:
-    return asyncio.run(ask(checks, transcript, around))
+    return asyncio.run(ask(checks, transcript, around, 0.2))
 
 
-NOT_NOW = Unjudged("not now")
+NOT_NOW = UnusableVerdict("not now")
 
 
 def evaluation(*found: tuple[int, Outcome, bool]) -> Evaluation:
@@ -196,7 +195,7 @@ def test_checks_that_ask_are_asked_in_the_order_of_their_turns_whatever_they_fin
         (1, "asking", ERROR),
         (3, "asking", PASS),
     ]
-    assert [check.asked for check in (first, second, third)] == [[(1, "around")], [(1, "around")], [(3, "around")]]
+    assert [check.asked for check in (first, second, third)] == [[(1, "around")], [(1, "around")] * 2, [(3, "around")]]
     assert found.reason == "turn 1, asking: no\nturn 1, asking: gone"
 
 
@@ -215,35 +214,46 @@ def test_whether_a_check_asks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "transient"),
+    ("error", "times"),
     [
-        (ProviderError("gone", status=503), True),
-        (ProviderError("no such model", status=404), False),
-        (UnusableVerdict("no verdict"), True),
-        (Unjudged("not now"), True),
-        (CapReached("no more calls"), False),
-        (NoRecording("not recorded"), False),
-        (CheckError("no word list"), False),
-        (FormatError("wrong template"), False),
-        (ContextOverflow("too long for the judge"), False),
+        (ProviderError("gone", status=503), 2),
+        (ProviderError("no such model", status=404), 1),
+        (UnusableVerdict("no verdict"), 1),
+        (CapReached("no more calls"), 1),
+        (NoRecording("not recorded"), 1),
+        (CheckError("no word list"), 1),
+        (FormatError("wrong template"), 1),
+        (ContextOverflow("too long for the judge"), 1),
     ],
 )
-def test_what_goes_wrong_with_the_model_is_an_error_that_may_pass_and_never_a_fail(
-    transcript: Any, error: ConvoError, transient: bool
+def test_what_goes_wrong_with_the_model_is_an_error_and_never_a_fail_and_what_may_pass_is_tried_once_more(
+    transcript: Any, error: ConvoError, times: int
 ) -> None:
-    found = answer({1: [Asking(error)]}, transcript({1: "a"}))
-    assert (found.outcome, found.transient) == (ERROR, transient)
+    found = answer({1: [check := Asking(error)]}, transcript({1: "a"}))
+    assert (found.outcome, found.unasked, len(check.asked)) == (ERROR, True, times)
     assert found.reason == f"turn 1, asking: {error}"
+
+
+def test_a_model_that_hangs_is_given_up_after_its_time(transcript: Any) -> None:
+    class Hanging(Asking):
+        async def ask(self, transcript: Any, turn: Any, around: Any) -> CheckResult:
+            self.asked.append(turn.index)
+            await asyncio.sleep(60)
+            return CheckResult.passed()
+
+    found = answer({1: [check := Hanging(PASS)]}, transcript({1: "a"}))
+    assert found.reason.startswith("turn 1, asking: the check asking did not end within 0.2 s")
+    assert (found.outcome, check.asked) == (ERROR, [1, 1])
 
 
 def test_a_turn_that_the_run_did_not_generate_is_nothing_to_ask_about(transcript: Any) -> None:
     found = answer({5: [check := Asking(PASS)]}, transcript({1: "a"}))
     assert found.reason == "turn 5, asking: this run generated no reply at 5; it generated: 1"
-    assert (found.outcome, found.transient, check.asked) == (ERROR, False, [])
+    assert (found.outcome, found.unasked, check.asked) == (ERROR, False, [])
 
 
 @pytest.mark.parametrize(
-    ("found", "transient"),
+    ("found", "unasked"),
     [
         ([], False),
         ([(1, PASS, False)], False),
@@ -254,8 +264,8 @@ def test_a_turn_that_the_run_did_not_generate_is_nothing_to_ask_about(transcript
         ([(1, ERROR, True), (3, FAIL, False)], False),
     ],
 )
-def test_another_try_may_do_without_an_error_unless_a_fail_decides_anyway(found: Any, transient: bool) -> None:
-    assert evaluation(*found).transient is transient
+def test_what_was_not_asked_matters_unless_a_fail_decides_anyway(found: Any, unasked: bool) -> None:
+    assert evaluation(*found).unasked is unasked
 
 
 FOUND = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(Outcome), st.booleans()), max_size=6)

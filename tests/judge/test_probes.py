@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_convo.conversation.message import Message
 from pytest_convo.errors import FormatError
 from pytest_convo.judge.probes import FILE, Probe, of_approved, read_probes
 
@@ -31,7 +32,7 @@ def probes(tmp_path):
 def test_a_file_is_read_in_its_order_and_each_probe_says_where_it_comes_from(probes):
     assert read_probes(probes(GOOD)) == (
         Probe("30 days.", True, "judge_probes.toml, probe 1"),
-        Probe("", False, "judge_probes.toml, probe 2", "Hello?", "It is polite."),
+        Probe("", False, "judge_probes.toml, probe 2", (Message("user", "Hello?"),), "It is polite."),
     )
 
 
@@ -42,7 +43,10 @@ def test_a_probe_is_of_its_criterion_or_of_any():
 
 
 def test_an_approved_reply_is_one_that_passes():
-    assert of_approved("30 days.", "the approved reply at 1") == Probe("30 days.", True, "the approved reply at 1")
+    before = [Message("user", "By when?")]
+    assert of_approved(Message("assistant", "30 days."), before) == Probe(
+        "30 days.", True, "the approved reply", tuple(before)
+    )
 
 
 @pytest.mark.parametrize(

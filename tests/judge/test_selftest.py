@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_convo.agreement.verdict import Agreement
+from pytest_convo.conversation.message import Message
 from pytest_convo.errors import ProviderError
 from pytest_convo.judge.probes import Probe
 from pytest_convo.judge.question import about_reply
-from pytest_convo.judge.selftest import LEAST, ORDERS, TIMES, SelfTest, context_of, self_test
+from pytest_convo.judge.selftest import LEAST, ORDERS, TIMES, SelfTest, self_test
 
 from .judges import MUMBLE, Says, always, judge_of, nobody_between, verdict
 
@@ -22,7 +23,7 @@ PROBES = [
     Probe("Within 30 days.", True, "probe 1"),
     Probe("You have 30 days.", True, "probe 2"),
     Probe("No.", False, "probe 3"),
-    Probe("Whenever you like.", False, "probe 4", "By when?"),
+    Probe("Whenever you like.", False, "probe 4", (Message("user", "By when?"),)),
 ]
 
 
@@ -30,7 +31,7 @@ def checked(said, probes=PROBES, times=TIMES, rule=None) -> SelfTest:
     judge = judge_of(said if isinstance(said, Says) else Says(said), rule)
 
     def ask(probe):
-        return about_reply(CRITERION, probe.reply, before=context_of(probe))
+        return about_reply(CRITERION, probe.reply, before=probe.before)
 
     return asyncio.run(self_test(judge, CRITERION, probes, ask, nobody_between, times=times))
 
@@ -120,7 +121,6 @@ def test_a_probe_is_judged_with_what_the_user_had_said():
     model = Says(honest)
     checked(model, [PROBES[3]])
     assert all("By when?" in request.messages[-1].text for request in model.asked)
-    assert context_of(PROBES[0]) == []
 
 
 @pytest.mark.parametrize(

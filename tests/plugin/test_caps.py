@@ -115,7 +115,7 @@ def test_without_a_price_a_cap_in_dollars_lets_nothing_through(serve, ask):
     assert (server.count, result.ret) == (0, 1)
     assert set(inconclusive(report)) == {
         "no price is known for llama-3, and --convo-max-usd cannot hold without\n"
-        "  set input and output in [bot.price], in US dollars per million tokens"
+        "  set input and output in [bot.price], or [judge.price], in US dollars per million tokens"
     }
 
 

@@ -134,7 +134,8 @@ def test_the_steps_of_the_workflow_that_record_are_green_under_their_cap(
     with ScriptedServer("script.toml", api_key="not-a-real-key") as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "not-a-real-key")
-        monkeypatch.setenv("PYTEST_CONVO_BOT__PRICE", "{ input = 0.15, output = 0.6 }")  # no list has this machine's
+        for who in ("BOT", "JUDGE"):  # no list has the prices of this machine
+            monkeypatch.setenv(f"PYTEST_CONVO_{who}__PRICE", "{ input = 0.15, output = 0.6 }")
         workflow(record)
         asked = server.count
         assert asked > 60

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,7 +72,8 @@ def said(text: str) -> Measurement:
 
 def enter(found: Classes, ledger: Notebook | SharedLedger, run: str, measurement: Measurement) -> None:
     ledger.start("g", run)
-    asyncio.run(found.enter(run, measurement))
+    asyncio.run(found.enter(run, measurement, nullcontext))
+    ledger.record("g", run, measurement.outcome)
 
 
 def labels(ledger: Notebook | SharedLedger) -> dict[str, str | None]:
@@ -121,6 +122,26 @@ def test_what_measured_nothing_is_passed_over_and_a_failure_without_an_answer_is
     assert ledger.tally("g").alike == (2, 1)
 
 
+def test_a_run_that_is_made_again_has_all_answers_put_into_classes_anew():
+    group, ledger = group_of(5), Notebook()
+    found = Classes(Comparing().likeness, group, ledger)
+    enter(found, ledger, "g::run-1", said("10"))
+    enter(found, ledger, "g::run-2", Measurement(Outcome.ERROR, error=ProviderError("down")))
+    for run, answer in zip(group.runs[2:], ["20", "10", "20"], strict=True):
+        enter(found, ledger, run, said(answer))
+    ledger.clear("g", "g::run-2")
+    assert ledger.tally("g").alike == ()
+    enter(found, ledger, "g::run-2", said("30"))
+    assert [label for _, label in sorted(labels(ledger).items())] == [
+        "class 1",
+        "class 2",
+        "class 3",
+        "class 1",
+        "class 3",
+    ]
+    assert ledger.tally("g").alike == (2, 2, 1)
+
+
 def test_equal_keys_are_one_class_at_once():
     group, ledger = group_of(3), Notebook()
     found = Classes(Likeness(lambda reply: reply.text.lower()), group, ledger)
@@ -144,18 +165,21 @@ def test_what_is_made_in_full_is_compared_once_all_of_it_is_there(tmp_path):
         ledger.close()
 
 
-@pytest.mark.parametrize("transient", [True, False])
-def test_a_comparison_that_fails_makes_the_run_an_error_where_it_is_judged(transient):
-    ledger, error = Notebook(), ProviderError("down", status=500 if transient else 400)
-    classes_ = Classes(Comparing(error=error).likeness, group_of(2), ledger)
+def test_a_comparison_that_fails_makes_the_run_an_error_in_no_class_where_it_is_judged():
+    ledger = Notebook()
+    classes_ = Classes(Comparing(error=ProviderError("down")).likeness, group_of(2), ledger)
     spec = Spec(at_least=Fraction(4, 5))
     ledger.start("g", "g::run-1")
     ledger.start("g", "g::run-2")
-    first = asyncio.run(compared(classes_, "g::run-1", said("1"), spec))
-    second = asyncio.run(compared(classes_, "g::run-2", said("2"), spec))
+    first = asyncio.run(compared(classes_, "g::run-1", said("1"), spec, nullcontext))
+    second = asyncio.run(compared(classes_, "g::run-2", said("2"), spec, nullcontext))
     assert (first.outcome, second.outcome) == (Outcome.PASS, Outcome.ERROR)
+    ledger.record("g", "g::run-1", first.outcome)
+    ledger.record("g", "g::run-2", second.outcome)
     assert second.reason == "its answer could not be compared with the others: down"
-    assert second.transient is transient
+    assert not second.transient
+    assert labels(ledger) == {"g::run-1": "class 1", "g::run-2": ""}
+    assert ledger.tally("g").alike == (1,)
 
 
 def test_a_comparison_that_fails_is_told_where_it_is_only_shown():
@@ -163,8 +187,8 @@ def test_a_comparison_that_fails_is_told_where_it_is_only_shown():
     classes_ = Classes(Comparing(error=ProviderError("down")).likeness, group_of(2), ledger)
     ledger.start("g", "g::run-1")
     ledger.start("g", "g::run-2")
-    asyncio.run(compared(classes_, "g::run-1", said("1"), Spec(at_least=None)))
-    second = asyncio.run(compared(classes_, "g::run-2", said("2"), Spec(at_least=None)))
+    asyncio.run(compared(classes_, "g::run-1", said("1"), Spec(at_least=None), nullcontext))
+    second = asyncio.run(compared(classes_, "g::run-2", said("2"), Spec(at_least=None), nullcontext))
     assert second.outcome is Outcome.PASS
     assert ledger.noted(f"{NOTE} g") == "down"
 

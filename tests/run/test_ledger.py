@@ -53,7 +53,10 @@ def test_answers_are_in_the_class_that_they_were_put_in_first(ledger):
         "a::run-2": (None, "class 1"),
         "a::run-3": (None, ""),
     }
-    assert ledger.tally("a") == Tally(alike=(2,))
+    assert ledger.tally("a") == Tally()  # a run must not be spared by its own answer
+    for run, outcome in (("a::run-1", Outcome.PASS), ("a::run-2", Outcome.FAIL), ("a::run-3", Outcome.ERROR)):
+        ledger.record("a", run, outcome)
+    assert ledger.tally("a") == Tally(1, 1, 1, (2,))
 
 
 def test_a_run_that_is_made_again_has_said_nothing(ledger):
@@ -62,6 +65,23 @@ def test_a_run_that_is_made_again_has_said_nothing(ledger):
     ledger.classify("a", "a::run-1", "class 1")
     ledger.clear("a", "a::run-1")
     assert (ledger.said("a"), ledger.tally("a")) == ({}, Tally())
+
+
+def test_then_answers_that_were_compared_are_in_no_class_and_those_with_a_key_stay_in_theirs(ledger):
+    for run in ("a::run-1", "a::run-2", "a::run-3"):
+        ledger.start("a", run)
+    ledger.say("a", "a::run-2", "30 days")
+    ledger.classify("a", "a::run-2", "class 1")
+    ledger.classify("a", "a::run-3", "no answer")
+    ledger.clear("a", "a::run-1")
+    assert ledger.said("a") == {"a::run-2": ("30 days", None), "a::run-3": (None, "no answer")}
+
+
+def test_an_answer_that_is_withdrawn_is_in_no_class(ledger):
+    ledger.start("a", "a::run-1")
+    ledger.say("a", "a::run-1", "30 days")
+    ledger.withdraw("a", "a::run-1")
+    assert (ledger.said("a"), ledger.tally("a")) == ({"a::run-1": (None, "")}, Tally())
 
 
 def test_a_run_is_in_flight_between_start_and_outcome(ledger):

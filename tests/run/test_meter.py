@@ -130,7 +130,7 @@ def test_a_cap_in_dollars_needs_a_price(meter):
         sent(one)
     assert str(raised.value) == (
         "no price is known for llama, and --convo-max-usd cannot hold without\n"
-        "  set input and output in [bot.price], in US dollars per million tokens"
+        "  set input and output in [bot.price], or [judge.price], in US dollars per million tokens"
     )
     assert one.spending.spent() == Spent()
     assert sent(one, Terms(prices=DEAR))
