@@ -9,7 +9,9 @@ import pytest
 if TYPE_CHECKING:
     from tests.conftest import Convos
 
-STRICT = ["-p", "syrupy", "-W", "error", "-o", "strict=true"]
+# pytest 9.1 warns of a plugin that an earlier session in the same process has loaded.
+SECOND = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+STRICT = ["-p", "syrupy", "-W", "error", *SECOND, "-o", "strict=true"]
 WORKERS = ["-p", "xdist.plugin", "-n2"]
 
 TEST = """
