@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
 
 import pytest
 
@@ -33,85 +35,70 @@ OF_A_SESSION = {
 """Options that the ini file and the environment may give as well."""
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of the command line, `--convo-<name>`."""
+
+    name: str
+    help: str
+    value: str | None = None
+    """What stands for its value in the help."""
+    how: Mapping[str, Any] = field(default_factory=dict)
+    """What else argparse is told of it."""
+
+    def add_to(self, group: pytest.OptionGroup) -> None:
+        known = {} if self.value is None else {"metavar": self.value}
+        group.addoption(f"--convo-{self.name}", help=self.help, **known, **self.how)
+
+
+SWITCH = {"action": "store_true"}
+"""How an option is taken that has no value."""
+
+OPTIONS = (
+    Option("runs", "redundant runs of every conversation", "N"),
+    Option("agreement", "share that must pass: 0.8 or 2/3", "X"),
+    Option("model", "ask this model", "M"),
+    Option(
+        "set", "override any setting of convo.toml, for instance bot.temperature=0", "KEY=VALUE", {"action": "append"}
+    ),
+    Option("concurrency", "model calls in flight (default: 16)", "K"),
+    Option(
+        "eager", "start every run at once instead of those the verdict needs first", how={**SWITCH, "default": None}
+    ),
+    Option("inconclusive", "how an inconclusive verdict counts (default: error)", how={"choices": INCONCLUSIVE}),
+    Option(
+        "record",
+        "none: replay recordings only (default where CI=true); auto: ask for what is not recorded (default); "
+        "new: and record that; all: ask everything and record it anew",
+        how={"choices": RECORD},
+    ),
+    Option("max-usd", "spend at most so many US dollars", "USD"),
+    Option("max-calls", "make at most so many model calls", "N"),
+    Option("max-tokens", "use at most so many tokens", "N"),
+    Option("baseline", "fail where the pass rates have fallen below those of this file: the regression gate", "PATH"),
+    Option(
+        "update-baseline", f"write the pass rates to the file of --convo-baseline (default: {BASELINE})", how=SWITCH
+    ),
+    Option("non-inferior", "the gate passes only where a fall of D (0.05: five points) can be ruled out", "D"),
+    Option("simulate", "print how often the gate would go red for this suite, and why; call nothing", how=SWITCH),
+    Option(
+        "judge-check",
+        "give each judge replies whose verdict is known before it judges any; one that fails judges nothing",
+        how=SWITCH,
+    ),
+    Option("json", "write a report of every group and run as JSON", "PATH"),
+    Option("dry", "print every request; call nothing, write nothing", how=SWITCH),
+    Option("explain", "print each setting of the given directories with the place it came from", how=SWITCH),
+    Option("schema", "print the JSON schema of convo.toml", how=SWITCH),
+)
+"""The options of the command line, in the order of its help."""
+
+
 def add_options(parser: pytest.Parser) -> None:
     """Register everything that a user can set for a whole session."""
     group = parser.getgroup("convo", "conversations with language models")
-    add = group.addoption
-    add("--convo-runs", metavar="N", dest="convo_runs", help="redundant runs of every conversation")
-    add("--convo-agreement", metavar="X", dest="convo_agreement", help="share that must pass: 0.8 or 2/3")
-    add("--convo-model", metavar="M", dest="convo_model", help="ask this model")
-    add(
-        "--convo-set",
-        metavar="KEY=VALUE",
-        dest="convo_set",
-        action="append",
-        help="override any setting of convo.toml, for instance bot.temperature=0",
-    )
-    add("--convo-concurrency", metavar="K", dest="convo_concurrency", help="model calls in flight (default: 16)")
-    add(
-        "--convo-eager",
-        dest="convo_eager",
-        action="store_true",
-        default=None,
-        help="start every run at once instead of those the verdict needs first",
-    )
-    add(
-        "--convo-inconclusive",
-        dest="convo_inconclusive",
-        choices=INCONCLUSIVE,
-        help="how an inconclusive verdict counts (default: error)",
-    )
-    add(
-        "--convo-record",
-        dest="convo_record",
-        choices=RECORD,
-        help="none: replay recordings only (default where CI=true); auto: ask for what is not recorded (default); "
-        "new: and record that; all: ask everything and record it anew",
-    )
-    add("--convo-max-usd", metavar="USD", dest="convo_max_usd", help="spend at most so many US dollars")
-    add("--convo-max-calls", metavar="N", dest="convo_max_calls", help="make at most so many model calls")
-    add("--convo-max-tokens", metavar="N", dest="convo_max_tokens", help="use at most so many tokens")
-    add(
-        "--convo-baseline",
-        metavar="PATH",
-        dest="convo_baseline",
-        help="fail where the pass rates have fallen below those of this file: the regression gate",
-    )
-    add(
-        "--convo-update-baseline",
-        dest="convo_update_baseline",
-        action="store_true",
-        help=f"write the pass rates to the file of --convo-baseline (default: {BASELINE})",
-    )
-    add(
-        "--convo-non-inferior",
-        metavar="D",
-        dest="convo_non_inferior",
-        help="the gate passes only where a fall of D (0.05: five points) can be ruled out",
-    )
-    add(
-        "--convo-simulate",
-        dest="convo_simulate",
-        action="store_true",
-        help="print how often the gate would go red for this suite, and why; call nothing",
-    )
-    add(
-        "--convo-judge-check",
-        dest="convo_judge_check",
-        action="store_true",
-        help="give each judge replies whose verdict is known before it judges any; one that fails judges nothing",
-    )
-    add("--convo-json", metavar="PATH", dest="convo_json", help="write a report of every group and run as JSON")
-    add("--convo-dry", dest="convo_dry", action="store_true", help="print every request; call nothing, write nothing")
-    add(
-        "--convo-explain",
-        dest="convo_explain",
-        action="store_true",
-        help="print each setting of the given directories with the place it came from",
-    )
-    add("--convo-schema", dest="convo_schema", action="store_true", help="print the JSON schema of convo.toml")
-    for name, what in SETTINGS.items():
-        parser.addini(f"convo_{name}", f"pytest-convo: {what}", type="string", default=None)
-    for name, what in OF_A_SESSION.items():
+    for option in OPTIONS:
+        option.add_to(group)
+    for name, what in {**SETTINGS, **OF_A_SESSION}.items():
         parser.addini(f"convo_{name}", f"pytest-convo: {what}", type="string", default=None)
     parser.addini("convo_eager", "pytest-convo: start every run at once", type="bool", default=False)

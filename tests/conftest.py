@@ -4,12 +4,14 @@ import asyncio
 import importlib
 import json
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pytest_convo
+from pytest_convo.agreement.classes import normalise
 
 XDIST = ["-p", "xdist.plugin"]
 MODES = {
@@ -82,6 +84,23 @@ class Convos:
         )
         return self.say(name, {"votes.json": spec, "checks.py": VOTE}, toml=toml)
 
+    def run(self, *args: str) -> pytest.RunResult:
+        """The result, made in this process unless workers are wanted; what broke inside pytest fails the test."""
+        self.pytester.plugins.clear()
+        if "-n2" in args:
+            result = self.pytester.runpytest_subprocess(*args, timeout=60)
+        else:
+            result = self.pytester.runpytest_inprocess(*args)
+        told = result.stdout.str() + result.stderr.str()
+        assert "Traceback" not in told
+        assert "INTERNALERROR" not in told
+        return result
+
+    def report(self, *args: str) -> tuple[pytest.RunResult, dict[str, Any]]:
+        """The result of `run`, and the report of it."""
+        result = self.run("--convo-json=report.json", *args)
+        return result, json.loads((self.path / "report.json").read_text())
+
     def lastfailed(self) -> dict[str, bool]:
         return json.loads((self.path / ".pytest_cache/v/cache/lastfailed").read_text())
 
@@ -149,3 +168,23 @@ def run(convos: Convos, mode: str) -> Callable[..., pytest.RunResult]:
     """Run pytest in a process of its own, in each mode in turn."""
     convos.pytester.plugins.clear()
     return lambda *args: convos.pytester.runpytest_subprocess(*MODES[mode], *args, timeout=60)
+
+
+@pytest.fixture(scope="session")
+def all_compared() -> Callable[[Sequence[str], Callable[[str, str], bool]], list[list[int]]]:
+    """The classes that come of comparing each text with all before it: what ours are held against."""
+
+    def all_compared(answers: Sequence[str], same: Callable[[str, str], bool]) -> list[list[int]]:
+        texts = [normalise(answer) for answer in answers]
+        firsts = [answers[texts.index(text)] for text in texts]  # of equal texts the first stands for all
+        found: list[list[int]] = []
+        for new, text in enumerate(texts):
+            equal = [members for members in found if text in [texts[member] for member in members]]
+            alike = [members for members in found if all(same(firsts[member], firsts[new]) for member in members)]
+            if equal or alike:
+                (equal or alike)[0].append(new)
+            else:
+                found.append([new])
+        return found
+
+    return all_compared

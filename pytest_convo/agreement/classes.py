@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
-from itertools import chain
 
 Class = list[int]
 """The positions of the answers that say the same, in run order."""
@@ -21,32 +20,12 @@ def normalise(text: str) -> str:
     return _SPACE.sub(" ", _without_emphasis(folded)).strip()
 
 
-def classes(answers: Sequence[str], same: Callable[[str, str], bool] | None = None) -> list[Class]:
-    """The classes of answers that say the same, in the order in which they appear.
-
-    Texts that are equal after `normalise` always do; of others `same` decides, asked once for each pair of distinct
-    texts at most. An answer joins the first class with whose every member it is equivalent, else it opens one, so
-    that the result depends on the run order alone, also where `same` is not transitive.
-    """
+def classes(answers: Sequence[str]) -> list[Class]:
+    """The classes of answers that are equal after `normalise`, in the order in which they appear."""
     groups: dict[str, Class] = defaultdict(list)
     for position, answer in enumerate(answers):
         groups[normalise(answer)].append(position)
-    if same is None:
-        return list(groups.values())
-    return [sorted(chain.from_iterable(members)) for members in _cliques(list(groups.values()), answers, same)]
-
-
-def _cliques(groups: list[Class], answers: Sequence[str], same: Callable[[str, str], bool]) -> list[list[Class]]:
-    """`groups` of equal texts, put together where `same` holds for the first answers of all of them."""
-    found: list[list[Class]] = []
-    for group in groups:
-        for clique in found:
-            if all(same(answers[other[0]], answers[group[0]]) for other in clique):
-                clique.append(group)
-                break
-        else:
-            found.append([group])
-    return found
+    return list(groups.values())
 
 
 def place(
@@ -55,7 +34,11 @@ def place(
     same: Callable[[str, str], bool],
     key: Callable[[str], str] = normalise,
 ) -> int:
-    """The index of the class that `new` joins, `len(found)` where it opens one: as `classes` puts it, answer by answer.
+    """The index of the class that `new` joins, `len(found)` where it opens one.
+
+    Texts that are equal by `key` say the same; of others `same` decides, asked once for each pair of distinct texts at
+    most. An answer joins the first class with whose every member it is equivalent, so that answer by answer the classes
+    depend on the run order alone, also where `same` is not transitive.
 
     `found` are the classes so far, in the order in which they appeared, each with its answers in run order. Whoever
     calls often hands in a `key` that remembers what `normalise` made of a text.

@@ -77,15 +77,13 @@ def key_of(agree: AgreeSettings) -> Callable[[Reply], str] | None:
     return None if agree.within and agree.by == "number" else keys.get(agree.by)
 
 
-def joining(agree: AgreeSettings, judge_same: Judge | None = None) -> Join | None:
-    """What puts the texts of one group's replies into classes; None where `key_of` tells them.
+def joining(agree: AgreeSettings, judge_same: Judge | None = None) -> Join:
+    """What puts the texts of one group's replies into classes, where `key_of` does not.
 
     The same one is to be used for the whole group: it remembers what it made of each text. A function of the user's is
     called beside the event loop, in one thread for each new text. Raises `CheckError`, here where there is no such
     function, later where it raises, or answers neither True nor False; and what `judge_same` raises.
     """
-    if key_of(agree) is not None:
-        return None
     found = lru_cache(maxsize=None)(_finder(agree.pattern))
 
     @cache

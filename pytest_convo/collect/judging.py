@@ -15,6 +15,7 @@ from ..bot.deadline import within
 from ..bot.retry import once_more
 from ..errors import CheckError, SettingsError
 from ..run.alike import Likeness
+from ..settings.files import nearest
 from ..settings.model import AgreeSettings
 from .recordings import of_answers
 from .state import State
@@ -127,7 +128,6 @@ class Judging:
         agree, seconds = self.settings.agree, self.settings.timeout
         if agree.by != "judge":
             join = joining(agree)
-            assert join is not None
 
             async def timed(classes: Sequence[Sequence[str]], new: str) -> int:
                 async with within(seconds, "comparing an answer with the others"):
@@ -140,9 +140,7 @@ class Judging:
             async with within(seconds, "comparing two answers"):
                 return await self._may_be_alike(one, other, around) and await same.same(one, other, around)
 
-        asking = joining(agree, lambda one, other: once_more(partial(judged, one, other)))
-        assert asking is not None
-        return asking
+        return joining(agree, lambda one, other: once_more(partial(judged, one, other)))
 
     async def _may_be_alike(self, one: str, other: str, around: Around) -> bool:
         from ..bot.embedding import similarity
@@ -173,10 +171,11 @@ class Judging:
         runs, agreement = own.runs, own.agreement
         if criterion is not None:
             runs, agreement = criterion.runs or runs, criterion.agreement or agreement
-        return Judge(make, bot, rule(runs, agreement, self.settings.good, self.settings.bad), own.output)
+        decides = rule(runs, agreement, self.settings.good, self.settings.bad)
+        return Judge(make, bot, decides, own.output, self.state.refused)
 
     def _template(self, name: str) -> Path | None:
-        from ..judge.question import INSTRUCTIONS, nearest
+        from ..judge.question import INSTRUCTIONS
 
         named = self.settings.judge.prompt if name == INSTRUCTIONS else None
         return named or nearest(name, self.directory, self.state.config.rootpath)

@@ -18,9 +18,10 @@ from ..bot.threads import in_thread
 from ..check.base import CheckResult
 from ..check.judged import Judged
 from ..judge.probes import FILE, Probe, read_probes
-from ..judge.question import Question, nearest
+from ..judge.question import Question
 from ..judge.selftest import SelfTest, self_test
 from ..run.told import JUDGE_CHECK
+from ..settings.files import nearest
 from .recordings import of_probes
 from .state import State
 

@@ -57,7 +57,14 @@ class TranscriptExtension(SingleFileSnapshotExtension):
         """Whether the file is one of the test's; syrupy's own answer knows nothing of names that were shortened."""
         path, name = Path(snapshot_location), cls.get_snapshot_name(test_location=test_location)
         here = path.parent == Path(cls.dirname(test_location=test_location))
-        return here and (path.stem == name or path.stem.startswith((f"{name}.", f"{name}[")))
+        return here and _is_of(path.stem, name)
+
+
+class Location(PyTestLocation):
+    """A test, for syrupy; one that knows its snapshots' names, though they were shortened."""
+
+    def matches_snapshot_name(self, snapshot_name: str) -> bool:
+        return _is_of(snapshot_name, TranscriptExtension.get_snapshot_name(test_location=self))
 
 
 class ConvoSnapshot(SnapshotAssertion):
@@ -126,10 +133,15 @@ def snapshot(item: pytest.Item) -> ConvoSnapshot:
     return ConvoSnapshot(
         session=session,
         extension_class=TranscriptExtension,
-        test_location=PyTestLocation(item),
+        test_location=Location(item),
         update_snapshots=item.config.option.update_snapshots,
         update_new_snapshots_only=item.config.option.update_new_snapshots_only,
     )
+
+
+def _is_of(snapshot_name: str, name: str) -> bool:
+    """Whether a snapshot is the first of a test with that name, or a further one."""
+    return snapshot_name == name or snapshot_name.startswith((f"{name}.", f"{name}["))
 
 
 def _redactor(item: pytest.Item) -> Redactor:

@@ -21,8 +21,11 @@ from .recordings import complete, of_conversation
 from .state import State, of
 
 if TYPE_CHECKING:
+    from ..bot.model import ChatModel
     from ..bot.tools import Tool
     from ..check.build import Mistake
+    from ..check.run import Checks
+    from ..conversation.conversation import Conversation
     from ..conversation.reply import Reply
     from ..run.alike import Likeness
     from ..settings.model import Settings
@@ -62,38 +65,20 @@ def specs(node: pytest.Item | pytest.Collector, directory: Path, ids: Sequence[s
 
 
 def _read(state: State, directory: Path, case: str | None) -> Spec:
-    from ..check.build import checks_for
     from ..check.python import HookCheck, PythonCheck
     from ..check.run import asks
-    from ..conversation.conversation import read
 
     hook = state.hook(directory)
-    scan = state.scan(directory)
     resolved = state.resolver.resolve(directory, case=case)
     settings = resolved.settings
-    errors: list[ConvoError] = []
-    system = _try(errors, lambda: system_prompt(state, directory, settings))
-    conversation = _try(
-        errors, lambda: read(directory, variables=settings.vars, regenerate=settings.regenerate, scan=scan)
-    )
     hidden = redactor(settings, hook)
     model = model_maker(state, settings, directory, case, hook, hidden)
-    is_remote = _try(errors, lambda: model(1)) is not None and settings.bot.provider == "openai"
-    if is_remote and not complete(state, directory, case, settings.runs):
+    system, conversation = _asked(state, directory, settings, model)
+    if settings.bot.provider == "openai" and not complete(state, directory, case, settings.runs):
         state.preload()
-    if conversation is None or errors:
-        raise FormatErrors(errors)
     judging = Judging(state, directory, case, settings, hook, hidden, conversation)
-    checks = checks_for(
-        settings.expect,
-        conversation.turns,
-        extra=state.checks(directory),
-        price=_price(settings, hook),
-        asks=judging,
-        approved=conversation.approved,
-        approving=state.options.approving,
-        mistake=resolved.mistake,
-    )
+    checks = _checks(judging, resolved.mistake)
+    likeness = _likeness(judging, resolved.mistake)
     return Spec(
         directory=directory,
         case=case,
@@ -108,8 +93,43 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
         cases=len(cases(state, directory)),
         slow=any(isinstance(check, PythonCheck | HookCheck) for turn in checks.values() for check in turn),
         asking=asks(checks),
-        likeness=(likeness := _likeness(judging, resolved.mistake)),
+        likeness=likeness,
         beside=judging.recordings(checks, likeness),
+    )
+
+
+def _asked(
+    state: State, directory: Path, settings: Settings, model: Callable[[int], ChatModel]
+) -> tuple[str | None, Conversation]:
+    """The system prompt and the messages; `FormatErrors` with what is wrong with them, and with the bot."""
+    from ..conversation.conversation import read
+
+    errors: list[ConvoError] = []
+    system = _try(errors, partial(system_prompt, state, directory, settings))
+    scan = state.scan(directory)
+    conversation = _try(
+        errors, partial(read, directory, variables=settings.vars, regenerate=settings.regenerate, scan=scan)
+    )
+    _try(errors, partial(model, 1))
+    if errors:
+        raise FormatErrors(errors)
+    return system, conversation
+
+
+def _checks(judging: Judging, mistake: Mistake) -> Checks:
+    """The checks of each turn; `SettingsError` or `FormatErrors` where there is one that cannot be used."""
+    from ..check.build import checks_for
+
+    state, conversation = judging.state, judging.conversation
+    return checks_for(
+        judging.settings.expect,
+        conversation.turns,
+        extra=state.checks(judging.directory),
+        price=_price(judging.settings, judging.hook),
+        asks=judging,
+        approved=conversation.approved,
+        approving=state.options.approving,
+        mistake=mistake,
     )
 
 

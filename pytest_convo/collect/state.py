@@ -21,6 +21,7 @@ from .garbage import Garbage
 
 if TYPE_CHECKING:
     from ..conversation.scan import Scan
+    from ..judge.forms import Place
     from ..run.measure import Spec
     from ..settings.resolve import Resolver
     from .recordings import Survey
@@ -45,6 +46,8 @@ class State:
         self.survey: Survey | None = None
         """What there is of recordings, once the items are known."""
         self.garbage = Garbage()
+        self.refused: set[Place] = set()
+        """Which forms of asking for a verdict servers have refused in this session."""
         self._scans: dict[str, Scan] = {}
         self._preload = threading.Thread(target=preload, name="convo-preload", daemon=True)
         # The package in which files of checks are imported: a failed assert in them shows its values.

@@ -31,23 +31,25 @@ REFUSALS = frozenset({400, 404, 415, 422, 501})
 Place = tuple[str | None, str | None, Form]
 """A server, a model, and a form of asking it."""
 
-_refused: set[Place] = set()
-"""What this process need not try again."""
-
 
 async def ask(
-    question: Question, bot: BotSettings, output: Output, make: Callable[[], ChatModel], around: Around
+    question: Question,
+    bot: BotSettings,
+    output: Output,
+    make: Callable[[], ChatModel],
+    around: Around,
+    refused: set[Place],
 ) -> Reply:
     """The judge's answer, asked for as `output` says; "auto" tries one form after the other until one is taken.
 
-    A form that the server refused is not sent again, but the refusal is recorded with each run as if it had been: a
-    replay, which knows nothing of the server, then goes the same way.
+    What a server refuses is entered in `refused` and not sent again, but the refusal is recorded with each run as if it
+    had been: a replay, which knows nothing of the server, then goes the same way.
     """
     *others, last = FORMS if output == "auto" else (output,)
     for form in others:
         place = (bot.base_url, bot.model, form) if bot.provider == "openai" else None
         try:
-            return await _answer(around(partial(_Taking, make, form, place)), request(question, bot, form))
+            return await _answer(around(partial(_Taking, make, form, place, refused)), request(question, bot, form))
         except FormRefused:
             continue
     return await _answer(around(make), request(question, bot, last))
@@ -84,9 +86,10 @@ class _Taking:
     form: Form
     place: Place | None
     """What is remembered of it; None where nobody knows which server answers."""
+    refused: set[Place]
 
     async def complete(self, request: Request, stream: Callable[[str], None] | None = None) -> Reply:
-        if self.place in _refused:
+        if self.place in self.refused:
             raise _refusal(self.form)
         try:
             return await self.make().complete(request, stream)
@@ -94,14 +97,9 @@ class _Taking:
             if error.status not in REFUSALS:
                 raise
         if self.place is not None:
-            _refused.add(self.place)
+            self.refused.add(self.place)
         raise _refusal(self.form)
 
 
 def _refusal(form: Form) -> FormRefused:
     return FormRefused(f'the server does not take output = "{form}"')
-
-
-def forget() -> None:
-    """Try every form again: servers may have been replaced."""
-    _refused.clear()

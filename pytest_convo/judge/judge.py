@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from ..bot.events import tell
 from ..bot.model import Around, ChatModel
 from ..errors import UnusableVerdict
 from ..prompt.request import Request
-from .forms import FORMS, Output, ask, request
+from .forms import FORMS, Output, Place, ask, request
 from .question import Question
 from .verdict import Judgement, read
 
@@ -52,6 +52,8 @@ class Judge:
     bot: BotSettings
     rule: Rule
     output: Output = "auto"
+    refused: set[Place] = field(default_factory=set)
+    """Which forms of asking which servers are known to refuse: shared by all judges of a session."""
 
     @property
     def calls(self) -> tuple[int, int]:
@@ -92,7 +94,7 @@ class Judge:
 
     def asking(self, run: int = 1) -> Asking:
         """One model of this judge, made when it is first asked."""
-        return Asking(self.bot, self.output, cache(partial(self.make, run)))
+        return Asking(self.bot, self.output, cache(partial(self.make, run)), self.refused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ class Asking:
     bot: BotSettings
     output: Output
     make: Callable[[], ChatModel]
+    refused: set[Place]
 
     async def judge(self, question: Question, around: Around) -> Judgement:
         """One judgement; `UnusableVerdict` where the second answer is no verdict either."""
@@ -111,7 +114,7 @@ class Asking:
             return await self._once(question, around)
 
     async def _once(self, question: Question, around: Around) -> Judgement:
-        reply = await ask(question, self.bot, self.output, self.make, around)
+        reply = await ask(question, self.bot, self.output, self.make, around, self.refused)
         try:
             judgement = read(reply, question.held)
         except UnusableVerdict as error:

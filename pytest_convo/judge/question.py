@@ -18,7 +18,6 @@ from typing import Any
 from ..conversation.message import Message
 from ..conversation.text import read_text
 from ..errors import FormatError
-from ..settings.files import is_file, parent_within
 from ..texts import clip
 
 INSTRUCTIONS = "judge.md.j2"
@@ -58,7 +57,7 @@ def about_reply(
     """Whether a criterion holds of a reply, given the messages `before` it, and the tool calls and results of its turn.
 
     `template` is rendered with `criterion`, `fence`, and the conversation's `variables` as `vars`. `FormatError` where
-    it cannot be, or where it names neither the criterion nor the word of the tags.
+    it cannot be, or where it lacks the criterion or the word of the tags.
     """
     word = fence(criterion, [reply, *_texts(steps), *_texts(before)])
     given = {"criterion": criterion, "fence": word, "vars": dict(variables or {})}
@@ -86,16 +85,6 @@ def about_two(
         _require(instructions, template, "fence", word)
     data = f"{_block('first', first, word)}\n\n{_block('second', second, word)}"
     return Question(instructions, data, (first, second), "the two texts say the same")
-
-
-def nearest(name: str, directory: Path, rootdir: Path) -> Path | None:
-    """The file of that name in `directory`, or in the nearest one above up to `rootdir`; None where there is none."""
-    above: Path | None = directory
-    while above is not None:
-        if is_file(above / name):
-            return above / name
-        above = parent_within(above, rootdir)
-    return None
 
 
 def fence(about: str, texts: Iterable[str]) -> str:

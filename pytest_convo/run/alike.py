@@ -139,7 +139,7 @@ async def compared(classes: Classes, run: str, measurement: Measurement, spec: S
     """
     try:
         async with sheltered():
-            with observed(measurement.events.append):
+            with observed(lambda event: measurement.events.append({"at": round(measurement.seconds, 4), **event})):
                 await classes.enter(run, measurement, idle)
     except ConvoError as error:
         if spec.settings.agree.at_least is None:

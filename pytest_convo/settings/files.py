@@ -47,6 +47,16 @@ def parent_within(directory: Path, rootdir: Path) -> Path | None:
     return directory.parent if within else None
 
 
+def nearest(name: str, directory: Path, rootdir: Path) -> Path | None:
+    """The file of that name in `directory`, or in the nearest one above up to `rootdir`; None where there is none."""
+    above: Path | None = directory
+    while above is not None:
+        if is_file(above / name):
+            return above / name
+        above = parent_within(above, rootdir)
+    return None
+
+
 def _named(values: Mapping[str, Any]) -> Iterator[tuple[Keys, str, str]]:
     """Each file that is named: where, what stands before its name, and the name, maybe with a function's behind it."""
     places: tuple[tuple[str, ...], ...] = (("prompt",), ("judge", "prompt"), ("judge", "probes"))

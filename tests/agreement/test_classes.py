@@ -23,6 +23,26 @@ def near(one: str, two: str) -> bool:
     return abs(int(one) - int(two)) <= 1
 
 
+def one_by_one(answers: list[str], same) -> list[list[int]]:
+    """The classes as `join` makes them, and `place`."""
+
+    async def soon(one: str, two: str) -> bool:
+        await asyncio.sleep(0)
+        return same(one, two)
+
+    async def put() -> list[list[int]]:
+        found: list[list[int]] = []
+        for position, new in enumerate(answers):
+            texts = [[answers[member] for member in members] for members in found]
+            index = place(texts, new, same)
+            assert index == await join(texts, new, soon)
+            [*found, opened := []][index].append(position)
+            found += [opened] if opened else []
+        return found
+
+    return asyncio.run(put())
+
+
 # --- normalise
 
 
@@ -81,46 +101,12 @@ def test_equal_texts_are_put_together_in_the_order_of_their_first():
     assert classes(answers) == [[0, 3], [1, 2], [4]]
 
 
-def test_an_answer_must_be_equivalent_to_every_member():
-    assert classes(["1", "2", "3", "2"], near) == [[0, 1, 3], [2]]
-    assert classes(["2", "1", "3"], near) == [[0, 1], [2]]
-    assert classes(["1", "3", "2"], near) == [[0, 2], [1]]
-
-
-def test_an_answer_joins_the_first_class_it_fits():
-    assert classes(["1", "3", "5", "2", "4"], near) == [[0, 3], [1, 4], [2]]
-
-
-def test_equal_texts_need_not_be_compared():
-    asked: Counter[tuple[str, str]] = Counter()
-
-    def same(one: str, two: str) -> bool:
-        asked[one, two] += 1
-        return False
-
-    assert classes(["a", "b", "A", "c", "*b*", "a"], same) == [[0, 2, 5], [1, 4], [3]]
-    assert asked == {("a", "b"): 1, ("a", "c"): 1, ("b", "c"): 1}
-
-
 @given(st.lists(words, max_size=12))
 def test_each_answer_is_in_one_class_and_each_class_in_run_order(answers):
     found = classes(answers)
     assert sorted(position for members in found for position in members) == list(range(len(answers)))
     assert all(members == sorted(members) for members in found)
     assert [members[0] for members in found] == sorted(members[0] for members in found)
-
-
-@given(st.lists(st.integers(0, 9).map(str), max_size=12))
-def test_classes_with_a_function_are_those_of_comparing_answer_by_answer(answers):
-    expected: list[list[int]] = []
-    for position, answer in enumerate(answers):
-        fitting = (members for members in expected if all(near(answers[member], answer) for member in members))
-        members = next(fitting, None)
-        if members is None:
-            expected.append([position])
-        else:
-            members.append(position)
-    assert classes(answers, near) == expected
 
 
 @given(st.lists(words, max_size=12), st.randoms(use_true_random=False))
@@ -133,7 +119,7 @@ def test_of_an_equivalence_the_order_only_renames_the_classes(answers, chance: r
 
 
 def test_no_answers_make_no_classes():
-    assert classes([]) == classes([], near) == []
+    assert classes([]) == one_by_one([], near) == []
 
 
 def test_a_thousand_different_answers_take_no_time():
@@ -146,39 +132,41 @@ def test_a_thousand_different_answers_take_no_time():
 # --- classes, answer by answer
 
 
-async def one_by_one(answers: list[str], same) -> list[list[int]]:
-    """The classes as `join` makes them, and `place`."""
-    found: list[list[int]] = []
+def test_an_answer_must_be_equivalent_to_every_member():
+    assert one_by_one(["1", "2", "3", "2"], near) == [[0, 1, 3], [2]]
+    assert one_by_one(["2", "1", "3"], near) == [[0, 1], [2]]
+    assert one_by_one(["1", "3", "2"], near) == [[0, 2], [1]]
 
-    async def soon(one: str, two: str) -> bool:
-        await asyncio.sleep(0)
-        return same(one, two)
 
-    for position, new in enumerate(answers):
-        texts = [[answers[member] for member in members] for members in found]
-        index = place(texts, new, same)
-        assert index == await join(texts, new, soon)
-        [*found, opened := []][index].append(position)
-        found += [opened] if opened else []
-    return found
+def test_an_answer_joins_the_first_class_it_fits():
+    assert one_by_one(["1", "3", "5", "2", "4"], near) == [[0, 3], [1, 4], [2]]
+
+
+def test_equal_texts_need_not_be_compared():
+    asked: Counter[tuple[str, str]] = Counter()
+
+    def same(one: str, two: str) -> bool:
+        asked[one, two] += 1
+        return False
+
+    assert one_by_one(["a", "b", "A", "c", "*b*", "a"], same) == [[0, 2, 5], [1, 4], [3]]
+    assert asked == {("a", "b"): 2, ("a", "c"): 2, ("b", "c"): 2}  # once by `place`, once by `join`
+
+
+@given(st.lists(st.integers(0, 9).map(str), max_size=12))
+def test_answers_that_come_one_by_one_are_in_the_classes_of_comparing_all(all_compared, answers):
+    assert one_by_one(answers, near) == all_compared(answers, near)
 
 
 @given(st.lists(words, max_size=8), st.sets(st.tuples(words, words)), st.data())
-def test_answers_that_come_one_by_one_make_the_same_classes(answers, pairs, data):
-    """Whatever `same` says, transitive or not, symmetric or not."""
+def test_so_they_are_whatever_is_the_same(all_compared, answers, pairs, data):
+    """Transitive or not, symmetric or not."""
     pairs = pairs | set(data.draw(st.lists(st.sampled_from(list(product(answers, repeat=2)) or [("", "")]))))
 
     def same(one: str, two: str) -> bool:
         return (one, two) in pairs
 
-    assert asyncio.run(one_by_one(answers, same)) == classes(answers, same)
-
-
-@given(st.lists(st.integers(0, 9).map(str), max_size=12))
-def test_a_further_answer_moves_no_other(answers):
-    for length in range(len(answers)):
-        found = [[member for member in members if member < length] for members in classes(answers, near)]
-        assert classes(answers[:length], near) == [members for members in found if members]
+    assert one_by_one(answers, same) == all_compared(answers, same)
 
 
 def test_a_new_answer_is_compared_with_each_text_once_and_only_as_far_as_needed():
@@ -201,7 +189,7 @@ def test_what_a_comparison_raises_goes_through():
     with pytest.raises(StopIteration):
         place([["a"]], "b", broken)
     with pytest.raises(RuntimeError):
-        asyncio.run(one_by_one(["a", "b"], lambda one, two: next(iter(()))))
+        one_by_one(["a", "b"], lambda one, two: next(iter(())))
 
 
 def test_a_thousand_different_answers_that_come_one_by_one_take_little_time():

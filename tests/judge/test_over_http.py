@@ -11,7 +11,7 @@ from pytest_convo.bot.events import observed
 from pytest_convo.bot.metered import MeteredModel, Terms
 from pytest_convo.bot.openai import OpenAIModel
 from pytest_convo.bot.price import Price, Prices
-from pytest_convo.judge import forms
+from pytest_convo.judge.forms import Place
 from pytest_convo.judge.judge import Judge
 from pytest_convo.judge.question import about_reply
 from pytest_convo.record.recording import RunRecording
@@ -28,13 +28,6 @@ TEXT = ScriptedReply(text=json.dumps(VERDICT))
 CALL = ScriptedReply(calls=[{"name": "verdict", "arguments": VERDICT}])
 
 
-@pytest.fixture(autouse=True)
-def _fresh_process():
-    forms.forget()
-    yield
-    forms.forget()
-
-
 def server_that(*refuses: str, status: int = 400, answer: ScriptedReply = TEXT) -> ScriptedServer:
     """A server that does not know some fields of a request; it calls the tool that it must call."""
 
@@ -48,7 +41,7 @@ def server_that(*refuses: str, status: int = 400, answer: ScriptedReply = TEXT) 
     return ScriptedServer(respond)
 
 
-def decide(url: str, around=lambda make: make(), output="auto", runs=1, meter=None, events=None):
+def decide(url: str, around=lambda make: make(), output="auto", runs=1, meter=None, events=None, refused=None):
     def make(run):
         model = OpenAIModel(base_url=url, api_key="unused")
         return model if meter is None else MeteredModel(model, meter, Terms("s", Prices(Price(1, 1))))
@@ -60,7 +53,8 @@ def decide(url: str, around=lambda make: make(), output="auto", runs=1, meter=No
             finally:
                 await close_clients()
 
-    judge = Judge(make, BotSettings(model="j", base_url=url), Agreement(runs, runs), output)
+    known = set() if refused is None else refused
+    judge = Judge(make, BotSettings(model="j", base_url=url), Agreement(runs, runs), output, known)
     return asyncio.run(ask())
 
 
@@ -99,20 +93,20 @@ def test_a_server_that_does_not_mind_the_schema_is_read_all_the_same():
         assert decide(server.url).verdict is Verdict.PASS
 
 
-def test_a_refusal_is_met_once_in_a_process_and_stands_in_the_recording_of_each_run(tmp_path):
+def test_a_refusal_is_met_once_in_a_session_and_stands_in_the_recording_of_each_run(tmp_path):
     redactor = Redactor.of_environment({})
+    refused: set[Place] = set()
     paths = [tmp_path / f"run-{run}.yaml" for run in (1, 2)]
     with server_that("response_format", "tools") as server:
         for path in paths:
             recording = RunRecording(path, tmp_path, "all", redactor)
-            decide(server.url, recording.around, runs=2)
+            decide(server.url, recording.around, runs=2, refused=refused)
             recording.save()
         assert asked(server) == ["schema", "tool", "text", "text", "text", "text"]
     kinds = [[exchange.count("FormRefused") for exchange in path.read_text().split("- request:")[1:]] for path in paths]
     assert kinds[0] == kinds[1]
     assert sum(kinds[0]) >= 2
 
-    forms.forget()
     for path in paths:
         replay = RunRecording(path, tmp_path, "none", redactor)
         assert decide(NOBODY, replay.around, runs=2).verdict is Verdict.PASS

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from pytest_convo.conversation.message import Message, ToolCall
 from pytest_convo.errors import FormatError
-from pytest_convo.judge.question import INSTRUCTIONS, about_reply, about_two, fence, nearest
+from pytest_convo.judge.question import INSTRUCTIONS, about_reply, about_two, fence
+from pytest_convo.settings.files import nearest
 
 CRITERION = "The reply names the deadline."
 STEPS = [

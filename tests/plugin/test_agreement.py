@@ -31,6 +31,7 @@ class Chorus:
 
     def __init__(self, convos) -> None:
         self.convos = convos
+        self.run = convos.run
         self.texts: list[str | ScriptedReply] = []
         self.same: Callable = lambda request: verdict(True)
         self.judged: list[str] = []
@@ -56,21 +57,10 @@ class Chorus:
         agree = f"[agree]\n{agree}\n" if agree else ""
         self.convos.write({f"{name}/0000_user.md": "Well?", f"{name}/convo.toml": f"{head}{more}\n{bot}{agree}"})
 
-    def run(self, *args: str) -> pytest.RunResult:
-        self.convos.pytester.plugins.clear()
-        if "-n2" in args:
-            result = self.convos.pytester.runpytest_subprocess(*args, timeout=60)
-        else:
-            result = self.convos.pytester.runpytest_inprocess(*args)
-        told = result.stdout.str() + result.stderr.str()
-        assert "Traceback" not in told
-        assert "INTERNALERROR" not in told
-        return result
-
     def report(self, *args: str) -> tuple[pytest.RunResult, dict]:
         """The result, and what the report has of the one group there is."""
-        result = self.run("--convo-json=report.json", *args)
-        (group,) = json.loads((self.convos.path / "report.json").read_text())["groups"]
+        result, report = self.convos.report(*args)
+        (group,) = report["groups"]
         return result, group
 
 
@@ -414,8 +404,8 @@ LETTERS = [f"Answer {letter}" for letter in "ABCDEFGH"]
 @pytest.mark.parametrize("args", [["--convo-record=new"], ["--convo-eager"], [*WORKERS, "--convo-eager"]], ids=" ".join)
 def test_a_run_s_time_is_not_used_up_by_comparing_all_the_others(chorus, args):
     """A judge that needs less than the limit for each question may need more for all of them, each asked once."""
-    chorus.same = lambda request: ScriptedReply(text=verdict(False), latency=0.04)
-    chorus.says(*LETTERS, agree='by = "judge"\nat_least = 0.1', more='timeout = "0.8s"')
+    chorus.same = lambda request: ScriptedReply(text=verdict(False), latency=0.1)
+    chorus.says(*LETTERS, agree='by = "judge"\nat_least = 0.1', more='timeout = "2.5s"')
     _, group = chorus.report(*args)
     assert (group["errors"], counts(group)) == (0, [1] * 8)
     assert len(chorus.judged) == len(set(chorus.judged)) == 28

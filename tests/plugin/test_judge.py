@@ -14,7 +14,6 @@ from threading import Event
 import pytest
 
 from pytest_convo.conversation.reply import Usage
-from pytest_convo.judge import forms
 from pytest_convo.testing import ScriptedReply, ScriptedServer
 
 WORKERS = ["-p", "xdist.plugin", "-n2"]
@@ -41,6 +40,7 @@ class Court:
         self.judge: Callable = lambda request: verdict()
         self.judged: list[str] = []
         """What was sent to the judge, request by request."""
+        self.run, self.report = convos.run, convos.report
         self.server = ScriptedServer(self._answer).start()
         self.settings()
 
@@ -62,33 +62,15 @@ class Court:
         named = {f"{name}/{file.replace('__', '.')}": text for file, text in files.items()}
         self.convos.write({f"{name}/0000_user.md": "Hello?", f"{name}/convo.toml": toml, **named})
 
-    def run(self, *args: str) -> pytest.RunResult:
-        """In this process, unless workers are wanted."""
-        self.convos.pytester.plugins.clear()
-        if "-n2" in args:
-            result = self.convos.pytester.runpytest_subprocess(*args, timeout=60)
-        else:
-            result = self.convos.pytester.runpytest_inprocess(*args)
-        told = result.stdout.str() + result.stderr.str()
-        assert "Traceback" not in told
-        assert "INTERNALERROR" not in told
-        return result
-
-    def report(self, *args: str) -> tuple[pytest.RunResult, dict]:
-        result = self.run("--convo-json=report.json", *args)
-        return result, json.loads((self.convos.path / "report.json").read_text())
-
     def recordings(self) -> list[str]:
         return sorted(str(path.relative_to(self.convos.path)) for path in self.convos.path.rglob("__rec*/*.yaml"))
 
 
 @pytest.fixture
 def court(convos) -> Iterator[Court]:
-    forms.forget()
     court = Court(convos)
     yield court
     court.server.stop()
-    forms.forget()
 
 
 # -- verdicts
@@ -303,7 +285,6 @@ def test_a_server_that_refuses_forms_is_asked_in_words_and_that_is_replayed(cour
     assert result.ret == 0, result.stdout.str()
     monkeypatch.setenv("CI", "true")
     before = court.server.count
-    forms.forget()
     result = court.run()
     assert result.ret == 0, result.stdout.str()
     assert court.server.count == before

@@ -161,6 +161,14 @@ def test_cases_classes_and_parameters_have_snapshots_of_their_own(convos: Convos
     result.stdout.fnmatch_lines(["6 snapshots passed."])
 
 
+def test_a_name_that_no_disk_takes_is_shortened_without_a_word_from_syrupy(project: Project) -> None:
+    project.tests(TEST.replace("test_same", "test_" + "same" * 60))
+    result = project.run("--snapshot-update")
+    assert result.ret == 0, result.stdout.str()
+    assert len(project.snapshots) == 1
+    project.run().stdout.fnmatch_lines(["1 snapshot passed."])
+
+
 def test_no_secret_is_kept(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_TOKEN", "abracadabra-4711")
     project.says(*["It is abracadabra-4711."] * 2)
@@ -433,7 +441,7 @@ def test_syrupys_own_fixture_may_stand_beside_it(project: Project) -> None:
 
 def test_without_syrupys_plugin_it_is_an_error_in_words(project: Project) -> None:
     project.tests(TEST + "\ndef test_other(convo):\n    assert convo.last.text == 'Yes.'\n")
-    result = project.convos.pytester.runpytest_inprocess("-p", "no:syrupy", "-W", "error", "-v")
+    result = project.convos.pytester.runpytest_inprocess("-p", "no:syrupy", "-W", "error", *SECOND, "-v")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_convo.agreement.classes import classes, join
+from pytest_convo.agreement.classes import join
 from pytest_convo.agreement.outcome import Outcome
 from pytest_convo.conversation.reply import Reply
 from pytest_convo.conversation.transcript import Transcript, Turn
@@ -81,7 +81,7 @@ def labels(ledger: Notebook | SharedLedger) -> dict[str, str | None]:
 
 
 @given(st.lists(st.integers(0, 6).map(str), min_size=1, max_size=7), st.randoms(use_true_random=False))
-def test_the_classes_are_those_of_the_run_order_in_whatever_order_the_runs_end(answers, random):
+def test_the_classes_are_those_of_the_run_order_in_whatever_order_the_runs_end(all_compared, answers, random):
     group, ledger, comparing = group_of(len(answers)), Notebook(), Comparing()
     found = Classes(comparing.likeness, group, ledger)
     ends = list(zip(group.runs, answers, strict=True))
@@ -91,7 +91,7 @@ def test_the_classes_are_those_of_the_run_order_in_whatever_order_the_runs_end(a
     made: dict[str | None, list[int]] = {}
     for place, run in enumerate(group.runs):
         made.setdefault(ledger.said("g")[run][1], []).append(place)
-    assert [*made.values()] == classes(answers, near)
+    assert [*made.values()] == all_compared(answers, near)
 
 
 def test_an_answer_waits_for_those_before_it():

@@ -5,6 +5,7 @@ import socket
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+import openai
 import pytest
 
 from pytest_convo.testing import ScriptedServer
@@ -82,3 +83,17 @@ def connect():
     yield connect
     for client in clients:
         client.socket.close()
+
+
+@pytest.fixture
+def client_of():
+    """OpenAI's own client of a server, closed at the end of the test."""
+    clients = []
+
+    def client_of(server, **options):
+        clients.append(openai.OpenAI(base_url=server.url, **{"api_key": "k", "max_retries": 0, **options}))
+        return clients[-1]
+
+    yield client_of
+    for client in clients:
+        client.close()

@@ -14,19 +14,6 @@ from pytest_convo.testing.embeddings import embed
 HI = [ScriptedReply(text="hi")]
 
 
-@pytest.fixture
-def client_of():
-    clients = []
-
-    def client_of(server, **options):
-        clients.append(openai.OpenAI(base_url=server.url, **{"api_key": "k", "max_retries": 0, **options}))
-        return clients[-1]
-
-    yield client_of
-    for client in clients:
-        client.close()
-
-
 @pytest.mark.parametrize("options", [{}, {"encoding_format": "float"}, {"encoding_format": "base64"}])
 def test_numbers_and_base64_are_the_same_vectors(serve, client_of, options):
     server = serve(HI)

@@ -15,19 +15,6 @@ LOOK = {"name": "look", "arguments": {"id": "A17", "note": "grün"}}
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
 
 
-@pytest.fixture
-def client_of():
-    clients = []
-
-    def client_of(server, **options):
-        clients.append(openai.OpenAI(base_url=server.url, **{"api_key": "k", "max_retries": 0, **options}))
-        return clients[-1]
-
-    yield client_of
-    for client in clients:
-        client.close()
-
-
 def ask(client, text="hello", **parameters):
     return client.chat.completions.create(model="m", messages=[{"role": "user", "content": text}], **parameters)
 
