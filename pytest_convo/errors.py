@@ -4,6 +4,7 @@ ConvoError
 ├── FormatError            a file that somebody wrote is not as FORMATS says      → collection error
 │   └── FormatErrors       several of them, found in one go
 ├── SettingsError          a setting, wherever it comes from                      → collection or usage error
+├── CannotWatch            the system does not tell what changes in a directory   → usage error
 ├── HarnessError           nothing was measured: no reply, or none could be judged → outcome `error`
 │   ├── ProviderError      the server refused, failed or broke off
 │   ├── NoCredentials      a key is needed and not there
@@ -61,6 +62,10 @@ class FormatErrors(FormatError):
 
 class SettingsError(ConvoError):
     """A setting that is unknown or has no usable value."""
+
+
+class CannotWatch(ConvoError):
+    """The system cannot tell, or does not, what changes in a directory."""
 
 
 class HarnessError(ConvoError):

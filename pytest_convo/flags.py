@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -54,6 +55,9 @@ class Option:
 SWITCH = {"action": "store_true"}
 """How an option is taken that has no value."""
 
+AFTER_EQUALS = {"nargs": "?", "const": ""}
+"""How an option is taken whose value may be left out, and is given after `=` only: see `unfold`."""
+
 OPTIONS = (
     Option("runs", "redundant runs of every conversation", "N"),
     Option("agreement", "share that must pass: 0.8 or 2/3", "X"),
@@ -88,10 +92,49 @@ OPTIONS = (
     ),
     Option("json", "write a report of every group and run as JSON", "PATH"),
     Option("dry", "print every request; call nothing, write nothing", how=SWITCH),
+    Option("write", "write the bot's answers into the conversation's directory, at its holes", how=SWITCH),
+    Option("next", "with --convo-write: offer an empty next user file after the last answer", how=SWITCH),
+    Option(
+        "trunc",
+        "with --convo-write: remove the answers after the message that was edited (in watch), or after index N",
+        "N",
+        AFTER_EQUALS,
+    ),
+    Option("trunc-all", "with --convo-trunc: remove every message after that point, not only answers", how=SWITCH),
+    Option(
+        "fork",
+        "as --convo-trunc, and keep the conversation as it was in a directory beside it: refund-0001",
+        "N",
+        AFTER_EQUALS,
+    ),
+    Option("watch", "stay, and run what an edit concerns as soon as it is saved", how=SWITCH),
+    Option("watch-queue", "with --convo-watch: let what is running end before an edit of it runs", how=SWITCH),
+    Option(
+        "watch-poll",
+        "with --convo-watch: look for edits every S seconds (default: 1), where the system does not tell of them",
+        "S",
+        AFTER_EQUALS,
+    ),
+    Option("watch-tools", "with --convo-watch: ask before a tool's result is sent to the bot", how=SWITCH),
     Option("explain", "print each setting of the given directories with the place it came from", how=SWITCH),
     Option("schema", "print the JSON schema of convo.toml", how=SWITCH),
 )
 """The options of the command line, in the order of its help."""
+
+
+def unfold(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    """Have no option whose value may be left out take the path behind it for its value.
+
+    To argparse `--convo-trunc convos/` and `--convo-trunc=convos/` are one, so the first becomes `--convo-trunc=`.
+    """
+    names = {f"--convo-{option.name}" for option in OPTIONS if option.how is AFTER_EQUALS}
+    end = args.index("--") if "--" in args else len(args)
+    bare = [place for place, argument in enumerate(args[:end]) if argument in names]
+    for place in bare:
+        args[place] += "="
+    if bare:
+        namespace = copy.copy(early_config.option)
+        early_config.known_args_namespace = parser.parse_known_args(args, namespace=namespace)
 
 
 def add_options(parser: pytest.Parser) -> None:

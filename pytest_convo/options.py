@@ -18,6 +18,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+POLLING = 1.0
+"""Seconds between two looks at the files, where the system does not tell of edits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where a conversation is cut before it is answered anew."""
+
+    index: int | None
+    """The message that is the last to stay; None for the one that was edited, which only a watcher knows."""
+    everything: bool
+    """Whether every message after it goes, not only the bot's."""
+    fork: bool
+    """Whether the conversation is kept as it was, in a directory beside it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What holds for the whole session, whichever conversation it is."""
@@ -41,6 +57,11 @@ class Options:
     """Whether judges are checked before they judge."""
     approving: bool
     """Whether the answers of this session become the approved replies of later ones."""
+    write: bool
+    """Whether answers are written into the directories that they are of."""
+    next: bool
+    """Whether an empty next message is offered to whoever writes the user's."""
+    cut: Cut | None
 
     @property
     def full(self) -> bool:
@@ -64,8 +85,41 @@ def read(config: pytest.Config) -> Options:
         simulate=config.getoption("convo_simulate"),
         judge_check=config.getoption("convo_judge_check"),
         approving=bool(config.getoption("update_snapshots", False)),  # syrupy's --snapshot-update
+        write=config.getoption("convo_write"),
+        next=config.getoption("convo_next"),
+        cut=_cut(config),
         **_gate(config),
     )
+
+
+def polling(config: pytest.Config) -> float | None:
+    """Seconds between two looks at the files that are watched; None where the system tells of edits."""
+    given = config.getoption("convo_watch_poll")
+    if given is None:
+        return None
+    return _parsed("--convo-watch-poll", given, _seconds) if given else POLLING
+
+
+def _cut(config: pytest.Config) -> Cut | None:
+    """Where conversations are cut; `pytest.UsageError` for what does not go together."""
+    asked = {name: config.getoption(f"convo_{name}") for name in ("trunc", "fork")}
+    given = {name: value for name, value in asked.items() if value is not None}
+    everything = config.getoption("convo_trunc_all")
+    needs = [f"--convo-{name.replace('_', '-')}" for name in ("next", "trunc_all") if config.getoption(f"convo_{name}")]
+    needs += [f"--convo-{name}" for name in given]
+    if needs and not config.getoption("convo_write"):
+        msg = f"{needs[-1]} is a part of writing: it needs --convo-write"
+        raise pytest.UsageError(msg)
+    if not given and not everything:
+        return None
+    indexes = {_parsed(f"--convo-{name}", value, _index) for name, value in given.items() if value}
+    if len(indexes) > 1:
+        msg = "--convo-trunc and --convo-fork name two points: give one index"
+        raise pytest.UsageError(msg)
+    if not indexes and not config.getoption("convo_watch"):
+        msg = "after which message? Give its index, as in --convo-trunc=2: which one was edited is known in watch only"
+        raise pytest.UsageError(msg)
+    return Cut(min(indexes, default=None), everything, "fork" in given)
 
 
 def in_ci() -> bool:
@@ -169,6 +223,17 @@ def _positive(value: Any) -> int:
         msg = f"a whole number from 1 on is needed, not {value!r}"
         raise ValueError(msg)
     return int(value)
+
+
+def _index(value: str) -> int:
+    if not value.isdecimal() or int(value) > 9999:
+        msg = f"an index from 0 to 9999 is needed, not {value!r}"
+        raise ValueError(msg)
+    return int(value)
+
+
+def _seconds(value: Any) -> float:
+    return _between(value, 0, 3600, "a number of seconds")
 
 
 def _amount(value: Any) -> float:

@@ -33,9 +33,18 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspec)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    flags.unfold(early_config, parser, args)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "convo(runs, agreement, good, bad): run the test several times, for one verdict")
-    options.read(config)
+    chosen = options.read(config)
+    if chosen.write:
+        from .write.rules import require_sense
+
+        require_sense(config, chosen)
     if options.speaks(config):
         from .collect.state import of
 
@@ -59,7 +68,19 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         from .report.settings import show
 
         return show(config)
+    if config.getoption("convo_watch"):
+        from .watch.command import watch
+
+        return watch(config)
     return None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if options.read(session.config).cut is not None:
+        from .collect.cutting import cut_before_collection
+
+        cut_before_collection(session.config)
 
 
 # -- collection

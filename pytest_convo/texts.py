@@ -25,7 +25,12 @@ def visible(text: str) -> str:
 def printable(text: str) -> str:
     """The text line by line, its control characters escaped, so that it may be sent to a terminal."""
     lines = text.expandtabs(4).replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return "\n".join(_UNPRINTABLE.sub(lambda match: _escape(match[0]), line).rstrip() for line in lines)
+    return "\n".join(tame(line).rstrip() for line in lines)
+
+
+def tame(text: str) -> str:
+    """A piece of a text without what would steer a terminal, but for line feeds and tabs."""
+    return _UNPRINTABLE.sub(lambda match: _escape(match[0]), text)
 
 
 def plain(text: str) -> str:

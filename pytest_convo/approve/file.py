@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import secrets
 import shutil
@@ -10,15 +9,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ..conversation.encode import Unwritable, encode
 from ..conversation.findings import Findings
 from ..conversation.load import load
 from ..conversation.names import FileName, message_name
 from ..conversation.scan import Scan, scan
 from .plan import Standing
-
-
-class Unwritable(Exception):
-    """The answer, or its file, cannot be written, and why."""
 
 
 def look(directory: Path, index: int) -> tuple[Path, Standing]:
@@ -52,23 +48,6 @@ def write(path: Path, answer: str) -> None:
     finally:
         with suppress(OSError):  # after an error or Ctrl-C; as a rule it has its name already
             unfinished.unlink()
-
-
-def encode(answer: str) -> bytes:
-    """The file that is read as exactly this answer: one newline more than it has, and one byte-order mark more.
-
-    `Unwritable` where no text file is.
-    """
-    if "\0" in answer:
-        msg = "the answer holds a NUL, which no text file may"
-        raise Unwritable(msg)
-    try:
-        data = answer.encode()
-    except UnicodeEncodeError:
-        msg = "the answer holds half of a surrogate pair, which is no character"
-        raise Unwritable(msg) from None
-    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
-    return mark + data + (b"\r\n" if data.endswith(b"\r") else b"\n")
 
 
 def _nothing_yet(path: Path) -> tuple[Path, Standing]:

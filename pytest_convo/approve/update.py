@@ -11,8 +11,9 @@ from typing import Any, get_args
 from ..agreement.describe import headline
 from ..agreement.outcome import Outcome
 from ..agreement.verdict import Verdict
+from ..conversation.encode import Unwritable
 from ..run.results import GroupResult, Results, Told
-from .file import Unwritable, look, write
+from .file import look, write
 from .plan import Candidates, Decision, Deed, decide
 
 MOST_LINES = 20

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,15 +27,13 @@ from ..run.redact import REDACTOR
 from ..run.session import RUN
 from ..run.shelter import sheltered
 from ..run.told import MEASURED
+from .asked import Asked, messages_of
+from .chat import Chat
 from .recordings import of_test
 from .setup import Setup
 from .spec import redactor_at, specs
 from .state import of
 from .waiting import wait_for
-
-Asked = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[str, Any]]
-"""What one asks: a text, a message, or several of them; a mapping is a message as the API has it."""
-
 
 ENDED = pytest.StashKey[bool]()
 """Whether a test ended by itself: it returned, or said that something is not as it should be."""
@@ -87,7 +86,7 @@ class Bot:
         `system` is in place of the prompt of the settings ("" for none), `tools` in place of the conftest's; `request`
         are further fields of the request, `model` and `temperature` among them.
         """
-        return self._runs.wait(self._submit(asked, system, tools, request))
+        return self._runs.wait(self._submit(messages_of(asked), system, tools, request)).reply
 
     async def aask(
         self,
@@ -98,7 +97,14 @@ class Bot:
         **request: Any,
     ) -> Reply:
         """As `ask`, for tests that are coroutines; several may be awaited at once."""
-        return await asyncio.wrap_future(self._submit(asked, system, tools, request))
+        return (await asyncio.wrap_future(self._submit(messages_of(asked), system, tools, request))).reply
+
+    def chat(
+        self, *, system: str | None = None, tools: Sequence[Callable[..., Any]] | None = None, **request: Any
+    ) -> Chat:
+        """A chat, whose every question is asked with what was said in it before; the arguments are those of `ask`."""
+        own, box = deepcopy(request), None if tools is None else tuple(tools)
+        return Chat(lambda history: self._submit(history, system, box, deepcopy(own)), self._runs.wait)
 
     def conversation(self, path: str | Path) -> Transcript:
         """Play the conversation at `path`, relative to the test's directory, and return what was said."""
@@ -142,20 +148,24 @@ class Bot:
         return Setup.of(self._item)
 
     def _submit(
-        self, asked: Asked, system: str | None, tools: Sequence[Callable[..., Any]] | None, request: Mapping[str, Any]
-    ) -> Future[Reply]:
-        setup, history = self._setup, _messages(asked)
+        self,
+        history: Sequence[Message],
+        system: str | None,
+        tools: Sequence[Callable[..., Any]] | None,
+        request: Mapping[str, Any],
+    ) -> Future[Turn]:
+        setup = self._setup
         return self._runs.engine.submit(lambda idle: self._answer(setup, history, system, tools, request, idle))
 
     async def _answer(
         self,
         setup: Setup,
-        history: list[Message],
+        history: Sequence[Message],
         system: str | None,
         tools: Sequence[Callable[..., Any]] | None,
         request: Mapping[str, Any],
         idle: Any,
-    ) -> Reply:
+    ) -> Turn:
         from ..bot.answer import answer
         from ..bot.tools import make_tools
 
@@ -172,9 +182,10 @@ class Bot:
                 known=recording.known_result if setup.settings.record.tools == "replay" else None,
             )
         self._messages.extend([*history, *messages])
-        self._turns.append(Turn(len(self._messages) - 1, reply, tuple(messages)))
+        turn = Turn(len(self._messages) - 1, reply, tuple(messages))
+        self._turns.append(turn)
         self._keep()
-        return reply
+        return turn
 
     @asynccontextmanager
     async def _watched(self) -> AsyncIterator[None]:
@@ -196,19 +207,3 @@ class Bot:
             sample=self._recording.sample,
             changed_tools=tuple(map(str, self._recording.changed_tools)),
         )
-
-
-def _messages(asked: Asked) -> list[Message]:
-    if isinstance(asked, str | Message | Mapping):
-        asked = [asked]
-    return [_message(one) for one in asked]
-
-
-def _message(one: str | Message | Mapping[str, Any]) -> Message:
-    if isinstance(one, Message):
-        return one
-    if isinstance(one, str):
-        return Message("user", one)
-    from ..conversation.records import message_of
-
-    return message_of(one)

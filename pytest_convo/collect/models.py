@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..redaction import Redactor
 from .state import State
+from .store import stored
 
 if TYPE_CHECKING:
     from ..bot.model import ChatModel
@@ -36,7 +37,7 @@ def model_maker(
             redactor=hidden,
         )
 
-    return make
+    return stored(state, directory, case, "bot", hidden, make)
 
 
 def judge_maker(
@@ -65,4 +66,4 @@ def judge_maker(
             script=JUDGE_SCRIPT,
         )
 
-    return make
+    return stored(state, directory, case, "judge", hidden, make)

@@ -32,8 +32,12 @@ _RUN = re.compile(r"run-\d+")
 def of_conversation(
     state: State, directory: Path, case: str | None, redactor: Redactor
 ) -> Callable[[int], RunRecording]:
-    """Opens the recording of each run of a conversation, or of one case of it."""
-    return lambda run: _open(state, directory, [case] if case else [], redactor, _of_run(run))
+    """Opens the recording of each run of a conversation, or of one case of it.
+
+    What is written into the directory is asked for anew: no recording answers it, and what is recorded takes its place.
+    """
+    live = state.options.write
+    return lambda run: _open(state, directory, [case] if case else [], redactor, _of_run(run), live=live)
 
 
 def of_answers(state: State, directory: Path, case: str | None, redactor: Redactor) -> RunRecording:
@@ -52,11 +56,13 @@ def of_test(item: pytest.Item, redactor: Redactor) -> RunRecording:
     return _open(of(item.config), item.path.parent, folders, redactor, f"{name}.yaml")
 
 
-def _open(state: State, directory: Path, folders: Sequence[str], redactor: Redactor, name: str) -> RunRecording:
-    root = directory / ROOT
-    if state.fresh:  # a sample of its own: nothing recorded answers it, and nothing of it is kept
-        return RunRecording(root / "of no fresh run" / name, root, "auto", redactor)
-    return RunRecording(root.joinpath(*folders, name), root, state.options.record, redactor)
+def _open(
+    state: State, directory: Path, folders: Sequence[str], redactor: Redactor, name: str, *, live: bool = False
+) -> RunRecording:
+    root, mode = directory / ROOT, state.options.record
+    if state.fresh or (live and mode == "auto"):  # nothing recorded answers it, and nothing of it is kept
+        return RunRecording(root / "of no such run" / name, root, "auto", redactor)
+    return RunRecording(root.joinpath(*folders, name), root, "all" if live and mode == "new" else mode, redactor)
 
 
 def _of_run(run: int) -> str:
@@ -74,7 +80,7 @@ def _place(item: pytest.Item) -> list[str]:
 
 def complete(state: State, directory: Path, case: str | None, runs: int) -> bool:
     """Whether a recording is there for every run, so that as a rule nobody need be asked."""
-    if state.options.record in ("none", "all"):
+    if state.options.record in ("none", "all") or state.options.write:
         return state.options.record == "none"
     folder = directory.joinpath(ROOT, *([case] if case else []))
     return all((folder / _of_run(run)).exists() for run in range(1, runs + 1))
@@ -95,7 +101,7 @@ def first_digest(spec: Spec) -> bytes:
 def is_there(spec: Spec, run: int, first: bytes) -> bool:
     """Whether a run has a recording, and its `first` request is in it: of another prompt's nothing fits."""
     try:
-        return first in spec.recording(run).path.read_bytes()
+        return not spec.writes and first in spec.recording(run).path.read_bytes()
     except OSError:
         return False
 
@@ -129,7 +135,7 @@ def survey(state: State, items: Sequence[pytest.Item]) -> Survey:
     roots = sorted(directory / ROOT for directory in beside if (directory / ROOT).is_dir())
     if looks_for_a_part(state.config):
         return Survey(tuple(map(str, roots)))
-    fewer_runs = state.resolver.overrides("runs")
+    fewer_runs = state.options.write or state.resolver.overrides("runs")
     stale: list[Path] = []
     for root in roots:
         here = beside[root.parent]

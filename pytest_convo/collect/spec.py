@@ -18,10 +18,11 @@ from .identity import Identity
 from .judging import Judging
 from .models import model_maker
 from .recordings import complete, of_conversation
-from .state import State, of
+from .state import GATE, LISTENER, State, of
 
 if TYPE_CHECKING:
     from ..bot.model import ChatModel
+    from ..bot.scribe import Scribe
     from ..bot.tools import Tool
     from ..check.build import Mistake
     from ..check.run import Checks
@@ -87,7 +88,7 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
         system=system,
         checks=checks,
         model=model,
-        tools=tools_maker(directory, hook),
+        tools=tools_maker(state, directory, hook),
         redactor=hidden,
         recording=of_conversation(state, directory, case, hidden),
         cases=len(cases(state, directory)),
@@ -95,7 +96,20 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
         asking=asks(checks),
         likeness=likeness,
         beside=judging.recordings(checks, likeness),
+        scribe=_scribe(state, directory, case, hidden, conversation),
+        writes=state.options.write,
     )
+
+
+def _scribe(
+    state: State, directory: Path, case: str | None, redactor: Redactor, conversation: Conversation
+) -> Callable[[int], Scribe] | None:
+    """Makes who takes down the answers of each run; None where nobody does."""
+    if not state.options.write and LISTENER not in state.config.stash:
+        return None
+    from .writing import scribe_maker
+
+    return scribe_maker(state, directory, case, redactor, conversation)
 
 
 def _asked(
@@ -121,8 +135,12 @@ def _checks(judging: Judging, mistake: Mistake) -> Checks:
     from ..check.build import checks_for
 
     state, conversation = judging.state, judging.conversation
+    expect = judging.settings.expect
+    if state.options.write:  # what stands by now is given, what is to come has no turn yet: neither is a mistake
+        turns = {index: table for index, table in expect.turns.items() if index in conversation.turns}
+        expect = expect.model_copy(update={"turns": turns})
     return checks_for(
-        judging.settings.expect,
+        expect,
         conversation.turns,
         extra=state.checks(judging.directory),
         price=_price(judging.settings, judging.hook),
@@ -206,14 +224,19 @@ def system_prompt(state: State, directory: Path, settings: Settings) -> str | No
     return read_text(path, variables=settings.vars, template=path.suffix == ".j2")
 
 
-def tools_maker(directory: Path, hook: Any) -> Callable[[int], Sequence[Tool]] | None:
+def tools_maker(state: State, directory: Path, hook: Any) -> Callable[[int], Sequence[Tool]] | None:
     if not hook.pytest_convo_tools.get_hookimpls():
         return None
 
     def make(run: int) -> Sequence[Tool]:
         from ..bot.tools import make_tools
 
-        return make_tools(hook.pytest_convo_tools(path=directory, run=run))
+        tools = make_tools(hook.pytest_convo_tools(path=directory, run=run))
+        if (gate := state.config.stash.get(GATE, None)) is None:
+            return tools
+        from ..bot.gate import gated
+
+        return gated(tools, gate)
 
     return make
 
@@ -223,12 +246,13 @@ def group(
 ) -> Group:
     """The group that these settings make of the runs below a node; `compares`: whether its answers must agree.
 
-    Fresh runs, which confirm how often a case passes, need not agree with each other.
+    Fresh runs, which confirm how often a case passes, need not agree with each other. Where answers are written there
+    is one run.
     """
     options = state.options
     return Group(
         node_id,
-        state.fresh or settings.runs,
+        state.fresh or (1 if options.write else settings.runs),
         settings.agreement,
         settings.good,
         settings.bad,

@@ -20,13 +20,24 @@ from ..run.session import RunSession
 from .garbage import Garbage
 
 if TYPE_CHECKING:
+    from ..bot.gate import Ask
     from ..conversation.scan import Scan
     from ..judge.forms import Place
     from ..run.measure import Spec
     from ..settings.resolve import Resolver
+    from ..write.listener import Listener
     from .recordings import Survey
 
 _STATE = pytest.StashKey["State"]()
+
+LISTENER: pytest.StashKey[Listener] = pytest.StashKey()
+"""Who hears of each turn while it is answered, where somebody does; in the config's stash."""
+
+GATE: pytest.StashKey[Ask] = pytest.StashKey()
+"""Who lets results of tools pass, where somebody is to look at them first; in the config's stash."""
+
+STORE = pytest.StashKey[Path]()
+"""Where answers are kept for as long as somebody watches, so that none is asked for twice; in the config's stash."""
 
 
 class State:
@@ -81,6 +92,10 @@ class State:
         if key not in self._scans:
             self._scans[key] = scan(directory)
         return self._scans[key]
+
+    def forget(self, directory: Path) -> None:
+        """Files of a directory have come or gone: look them up again."""
+        self._scans.pop(str(directory), None)
 
     def hook(self, directory: Path) -> Any:
         """The hooks as the conftests at and above a directory implement them."""
@@ -141,6 +156,13 @@ def replaced(config: pytest.Config, state: State) -> Iterator[None]:
         del config.stash[_STATE]
         if before is not None:
             config.stash[_STATE] = before
+
+
+def reset(config: pytest.Config) -> None:
+    """Begin anew: what was looked at so far was for another command line, or is long ago."""
+    if (state := existing(config)) is not None:
+        state.close()
+        del config.stash[_STATE]
 
 
 def existing(config: pytest.Config) -> State | None:

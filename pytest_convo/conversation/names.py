@@ -75,13 +75,18 @@ def is_message_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
+def is_leftover(name: str) -> bool:
+    """Whether `name` is one that editors leave behind, or of a file that is not finished."""
+    return name.endswith(_LEFTOVERS) or name == _PROBE
+
+
 def parse(name: str) -> FileName | NearMiss | None:
     """The parts of a message file's name, or why it is none; None for names that are none of our business.
 
     Raises `FormatError` for an unknown role or an unknown extension in a name that matches otherwise, and for the
     label `steps` where it is not the bot's record. The error's path is the bare name.
     """
-    if not name[:1].isascii() or not name[:1].isdigit() or name.endswith(_LEFTOVERS) or name == _PROBE:
+    if not name[:1].isascii() or not name[:1].isdigit() or is_leftover(name):
         return None
     match = _NAME.fullmatch(name)
     if match is None:

@@ -32,6 +32,11 @@ def read_text(
     return _render(os.fspath(path), variables or {}) if template else read_utf8(path)
 
 
+def sources(template: str | os.PathLike[str]) -> frozenset[Path]:
+    """The files that a template was made of when it was rendered in this process: itself, and what it included."""
+    return frozenset(map(Path, _environment(os.fspath(template))[1]))
+
+
 def _render(path: str, variables: Mapping[str, Any]) -> str:
     from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError, UndefinedError
 

@@ -12,10 +12,11 @@ import heapq
 import itertools
 import threading
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from ..agreement.verdict import Verdict
@@ -80,6 +81,7 @@ class Engine:
         self._offered: defaultdict[str, deque[Job]] = defaultdict(deque)
         self._active: set[Job] = set()
         self._classes: dict[str, Classes] = {}
+        self._withdrawn: set[Path] = set()
         self._count = itertools.count()
         self._ending = False
         self._loop = asyncio.new_event_loop()
@@ -104,6 +106,10 @@ class Engine:
     def verdict(self, group: str) -> Verdict | None:
         """The verdict on a group, if its outcomes so far, over all processes, decide it."""
         return self.groups[group].decide(self.ledger.tally(group))
+
+    def withdraw(self, directories: Collection[Path]) -> Future[None]:
+        """Spare every job of conversations in these directories, also later ones; done when none is in flight."""
+        return asyncio.run_coroutine_threadsafe(self._withdraw(directories), self._loop)
 
     def in_flight(self) -> int:
         """How many transcripts are being made at this moment."""
@@ -155,6 +161,8 @@ class Engine:
         """Start what is ready, as long as there are slots for it."""
         while self._ready and self._slots.free and not self._ending:
             _, _, job = heapq.heappop(self._ready)
+            if job.fresh and job.spec.directory in self._withdrawn:
+                job.future.set_exception(Spared())
             if job.fresh and self.ledger.shared:
                 self._spare_if_needless(job)  # other processes may have decided it since
             if job.fresh:
@@ -205,6 +213,13 @@ class Engine:
                 job.task.cancel()
             elif job.fresh:
                 job.future.set_exception(Spared())
+
+    async def _withdraw(self, directories: Collection[Path]) -> None:
+        self._withdrawn.update(directories)
+        tasks = [job.task for job in self._active if job.spec.directory in directories and job.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _watch(self) -> None:
         while True:

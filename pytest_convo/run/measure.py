@@ -26,6 +26,7 @@ from .shelter import sheltered
 
 if TYPE_CHECKING:
     from ..bot.model import ChatModel
+    from ..bot.scribe import Scribe
     from ..bot.tools import Tool
     from ..check.run import Checks
     from ..conversation.conversation import Conversation
@@ -67,6 +68,10 @@ class Spec:
     """When the answers of two runs say the same, where that is asked for."""
     beside: tuple[Path, ...] = ()
     """The recordings that are of no single run: of comparing answers, and of checking judges."""
+    scribe: Callable[[int], Scribe] | None = None
+    """Makes who takes down run i while it is made, where anybody does."""
+    writes: bool = False
+    """Whether answers are written into the directory: what stands there then is not asked for a second time."""
 
     def key(self, run: int) -> str:
         """The name of run i's transcript in the whole session."""
@@ -129,7 +134,10 @@ def portable(measurement: Measurement) -> Measurement:
     if error is None or type(error).__module__ == ConvoError.__module__:
         return measurement
     known = BotFailure if isinstance(error, BotFailure) else HarnessError
-    return replace(measurement, error=known(error.what, path=error.path, line=error.line, hint=error.hint))
+    ours = known(error.what, path=error.path, line=error.line, hint=error.hint)
+    if isinstance(ours, HarnessError):
+        ours.transient = measurement.transient
+    return replace(measurement, error=ours)
 
 
 async def measure(
@@ -141,7 +149,8 @@ async def measure(
     """Play run i and judge it; never raises what a bot, a server or a check did wrong.
 
     `idle` is entered while no model call is in flight, so that another run can use the place. A `recording` that is
-    given is its owner's to save; else the run's own is opened, and saved where anything was measured.
+    given is its owner's to save, and the run a part of what else is done; else the run's own is opened, and saved where
+    anything was measured, and the run is taken down.
     """
     events: list[Event] = []
     begin = time.perf_counter()
@@ -160,10 +169,12 @@ async def measure(
         )
 
     try:
-        transcript, evaluation = await _recorded(spec, run, idle, observe, recorder, saves=recording is None)
+        transcript, evaluation = await _recorded(spec, run, idle, observe, recorder, own=recording is None)
     except BotFailure as error:
         return measured(Outcome.FAIL, str(error), error=error, transcript=transcript_of(error))
     except ConvoError as error:
+        if spec.writes and isinstance(error, HarnessError):
+            error.transient = False
         return measured(Outcome.ERROR, str(error), error=error, transcript=transcript_of(error))
     for found in evaluation.results:
         told = {"turn": found.turn, "name": found.name, "outcome": found.outcome.value, "reason": found.reason}
@@ -172,14 +183,15 @@ async def measure(
 
 
 async def _recorded(
-    spec: Spec, run: int, idle: Any, observe: Callable[[Event], None], recording: RunRecording, *, saves: bool
+    spec: Spec, run: int, idle: Any, observe: Callable[[Event], None], recording: RunRecording, *, own: bool
 ) -> tuple[Transcript, Evaluation]:
     """Play run i and judge it. What was said, or what the bot failed at, is worth recording; an error is not."""
     worth = False
     try:
         async with sheltered():
             async with within(spec.settings.timeout):
-                transcript = await _play(spec, run, idle, observe, recording)
+                scribe = spec.scribe(run) if spec.scribe is not None and own else None
+                transcript = await _play(spec, run, idle, observe, recording, scribe)
                 evaluation = await _looked_at(spec, transcript)
             if spec.asking:
                 with observed(observe):
@@ -189,7 +201,7 @@ async def _recorded(
         worth = True
         raise
     finally:
-        if saves and worth and recording.unsaved:
+        if own and worth and recording.unsaved:
             await in_thread(recording.save)
     return transcript, evaluation
 
@@ -200,7 +212,12 @@ async def _looked_at(spec: Spec, transcript: Transcript) -> Evaluation:
 
 
 async def _play(
-    spec: Spec, run: int, idle: Any, observe: Callable[[Event], None], recording: RunRecording
+    spec: Spec,
+    run: int,
+    idle: Any,
+    observe: Callable[[Event], None],
+    recording: RunRecording,
+    scribe: Scribe | None,
 ) -> Transcript:
     return await play(
         spec.conversation,
@@ -213,4 +230,5 @@ async def _play(
         case=spec.case,
         observe=observe,
         idle=idle,
+        scribe=scribe,
     )

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from .._compat import runtestprotocol
+from .._compat import Skipped, runtestprotocol
 from ..agreement.outcome import Outcome
 from .group import DECIDED, tally_of
-from .session import RUN, STOP, RunSession
+from .session import RUN, STOP, SUPERSEDED, RunSession
 from .told import MEASURED, Needless, show
 
 
@@ -34,7 +34,9 @@ def run_item(session: RunSession, item: pytest.Item, nextitem: pytest.Item | Non
 
 
 def spare(session: RunSession, item: pytest.Item) -> None:
-    """Raise `Needless` before anything is set up for a run that its group does not need."""
+    """Before anything is set up: raise `Needless` for a run that its group does not need, skip a superseded one."""
+    if session.superseded(item):
+        raise Skipped(SUPERSEDED, _use_item_location=True)
     if RUN in item.stash and session.needless(item):
         msg = "the verdict is known without this run"
         raise Needless(msg)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
+from .._compat import Skipped
 from ..agreement.verdict import Verdict
 from .group import DECIDED, Group
 from .shared import open_ledger
@@ -45,6 +47,8 @@ class Run:
 
 RUN = pytest.StashKey[Run]()
 
+SUPERSEDED = "its files have changed since: it runs anew"
+
 STOP = "stop"
 """The note in the ledger by which the controller of xdist says that the session ends early, and why."""
 
@@ -65,6 +69,7 @@ class RunSession:
         self._jobs: dict[str, Job] = {}
         self._engine: Engine | None = None
         self._ahead: Ahead | None = None
+        self._superseded: set[Path] = set()
 
     @cached_property
     def meter(self) -> Meter:
@@ -118,6 +123,7 @@ class RunSession:
             from .engine import Engine
 
             self._engine = Engine(self.share, self.ledger, self.groups, eager=self.options.eager)
+            self._engine.withdraw(frozenset(self._superseded))
         return self._engine
 
     def _new_job(self, item: pytest.Item) -> Job | None:
@@ -143,11 +149,26 @@ class RunSession:
     def _judges(self, group: str) -> bool:
         return self.items[self.groups[group].runs[0]].stash[RUN].judged
 
+    # -- what is not to run any more
+
+    def supersede(self, directories: Collection[Path]) -> None:
+        """Make no more of the conversations in these directories, whose files have changed: they run anew elsewhere.
+
+        May be called from any thread; returns when no call of theirs is in flight here any more.
+        """
+        self._superseded.update(directories)
+        if self._engine is not None:
+            self._engine.withdraw(directories).result()
+
+    def superseded(self, item: pytest.Item) -> bool:
+        """Whether what `item` was collected from has changed since."""
+        return item.path.parent in self._superseded
+
     # -- what came of it
 
     def measurement(self, run: Run, waiting: Callable[[float], None]) -> Measurement:
         """Wait for the transcript that `run` reads; raises `Spared` where nobody needs it any more."""
-        from .engine import result
+        from .engine import Spared, result
 
         job = self._job(run)
         self.engine.want(job)
@@ -159,7 +180,19 @@ class RunSession:
                 self.offer(self._ahead.look())
             waiting(seconds)
 
-        return result(job.future, tick, every=0.02 if self.ledger.shared else 0.5)
+        try:
+            return result(job.future, tick, every=self._patience)
+        except Spared:
+            if run.spec is not None and run.spec.directory in self._superseded:
+                raise Skipped(SUPERSEDED, _use_item_location=True) from None
+            raise
+
+    @property
+    def _patience(self) -> float:
+        """Seconds between two looks at what else there is to do while a transcript is waited for."""
+        if self.ledger.shared:
+            return 0.02
+        return 0.05 if self.options.write else 0.5  # what is being written is shown meanwhile
 
     def wait(self, future: Future[T]) -> T:
         """Wait for work that was submitted to the engine."""

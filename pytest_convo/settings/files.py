@@ -28,9 +28,17 @@ def anchored(values: Mapping[str, Any], base: Path) -> dict[str, Any]:
 def missing(values: Mapping[str, Any]) -> Iterator[tuple[Keys, str, str]]:
     """Each file that anchored `values` name and that is not there: the key, the path, and what is like it."""
     for keys, _, name in _named(values):
-        path = name.rpartition(":")[0] if split_python(name) is not None else name
+        path = _without_function(name)
         if may_be_path(path) and not is_file(Path(path)):
             yield keys, path, _alike(Path(path))
+
+
+def named(values: Mapping[str, Any]) -> Iterator[Path]:
+    """Each file that anchored `values` name, be it there or not."""
+    for _, _, name in _named(values):
+        path = _without_function(name)
+        if may_be_path(path):
+            yield Path(path)
 
 
 def is_file(path: Path) -> bool:
@@ -85,6 +93,10 @@ def _named_by_checks(checks: Any, keys: Keys) -> Iterator[tuple[Keys, str]]:
                 schema = _at(call, ("arguments_schema",))
                 if isinstance(schema, str | os.PathLike):
                     yield (*keys, key, number, "arguments_schema"), os.fspath(schema)
+
+
+def _without_function(name: str) -> str:
+    return name.rpartition(":")[0] if split_python(name) is not None else name
 
 
 def _names_file(key: str, value: Any) -> bool:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_convo.approve.file import Unwritable, encode, look, write
+from pytest_convo.approve.file import look, write
 from pytest_convo.approve.plan import Standing
+from pytest_convo.conversation.encode import Unwritable
 from pytest_convo.conversation.text import read_text
 
 ANSWERS = st.lists(
@@ -34,16 +35,6 @@ def test_nothing_that_a_file_can_hold_is_refused(tmp_path: Path, answer: str) ->
     write(tmp_path / "0001_assistant.md", answer)
     assert read_text(tmp_path / "0001_assistant.md") == answer
     assert [path.name for path in tmp_path.iterdir()] == ["0001_assistant.md"]
-
-
-@pytest.mark.parametrize(("answer", "why"), [("a\0", "a NUL"), ("\udc80", "half of a surrogate pair")])
-def test_what_it_cannot_is_refused_in_words(answer: str, why: str) -> None:
-    with pytest.raises(Unwritable, match=why):
-        encode(answer)
-
-
-def test_an_ordinary_answer_ends_in_one_newline() -> None:
-    assert encode("Yes.") == b"Yes.\n"
 
 
 def test_a_rewritten_file_keeps_its_mode(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+from contextlib import contextmanager
 
 import pytest
 
@@ -10,7 +11,7 @@ from pytest_convo.bot.tools import Tool
 from pytest_convo.conversation.conversation import read
 from pytest_convo.conversation.message import Message, ToolCall
 from pytest_convo.conversation.reply import Reply, Usage
-from pytest_convo.errors import BotFailure, ProviderError, TooManyRounds
+from pytest_convo.errors import BotFailure, ConvoError, ProviderError, TooManyRounds
 from pytest_convo.settings.bots import BotSettings
 
 
@@ -178,3 +179,67 @@ def test_results_that_are_known_reach_every_turn(conversation):
     transcript = played(conversation(**files), model, tools=tools, known=lambda call: known[call.id])
 
     assert [message.content for message in transcript.messages if message.role == "tool"] == ["found", "lost"]
+
+
+class Scribe:
+    """Takes down what it is told; `refuses` to keep the answer at that index."""
+
+    def __init__(self, refuses=None):
+        self.said = []
+        self.refuses = refuses
+
+    @contextmanager
+    def turn(self, index):
+        self.index = index
+        self.said.append(f"turn {index}")
+        try:
+            yield self
+        finally:
+            self.said.append("left")
+
+    def say(self, piece):
+        self.said.append(piece)
+
+    def observe(self, event):
+        self.said.append(event["kind"])
+
+    def finish(self, reply, messages):
+        self.said.append([message.text for message in messages])
+        if self.index == self.refuses:
+            raise ConvoError("no room")
+
+
+class Streaming(Echo):
+    async def complete(self, request, stream=None):
+        reply = await super().complete(request)
+        stream(reply.text)
+        return reply
+
+
+def test_a_scribe_takes_down_each_turn_beside_those_who_hear_of_it_anyway(conversation):
+    scribe, heard, streamed = Scribe(), [], []
+    made = conversation(_0000_user="a", _0002_user="b")
+
+    played(made, Streaming(), scribe=scribe, observe=heard.append, stream=streamed.append)
+
+    first = ["turn 1", "request", "1: a", "reply", ["1: a"], "left"]
+    assert scribe.said == [*first, "turn 3", "request", "3: b", "reply", ["3: b"], "left"]
+    assert [event["kind"] for event in heard] == ["turn", "request", "reply"] * 2
+    assert streamed == ["1: a", "3: b"]
+
+
+def test_what_a_scribe_cannot_keep_was_said_and_ends_the_run(conversation):
+    scribe = Scribe(refuses=1)
+    with pytest.raises(ConvoError) as raised:
+        played(conversation(_0000_user="a", _0002_user="b"), Streaming(), scribe=scribe)
+
+    assert [message.text for message in raised.value.transcript.messages] == ["a", "1: a"]
+    assert scribe.said[-1] == "left"
+
+
+def test_a_turn_that_fails_is_never_finished(conversation):
+    scribe = Scribe()
+    with pytest.raises(ProviderError):
+        played(conversation(_0000_user="a"), Echo(_1=ProviderError("broken")), scribe=scribe)
+
+    assert scribe.said == ["turn 1", "request", "left"]

@@ -1,0 +1,63 @@
+"""One session that a watcher has under way, and the ways in which one can be asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from .pool import Child
+
+Mode = Literal["survey", "run", "record", "confirm"]
+"""`survey` collects and runs nothing, `run` makes one run of each group, `confirm` all runs that the settings ask for,
+`record` the same, every question asked anew and recorded."""
+
+
+@dataclass(frozen=True)
+class Want:
+    """What is to be run of a unit: all of it, or some groups by their node ids."""
+
+    mode: Mode
+    groups: tuple[str, ...] = ()
+
+
+@dataclass
+class Job:
+    """A child and what it runs; `units` are those whose outcomes are still of interest."""
+
+    child: Child
+    mode: Mode
+    units: set[Path]
+    began: float = field(default_factory=time.monotonic)
+    leaving: dict[Path, float] = field(default_factory=dict)
+    """Units that were edited since, each with the time by which the child must have let go of it."""
+    ended: Mapping[str, Any] | None = None
+    """What it told in the end."""
+
+    @property
+    def busy(self) -> set[Path]:
+        """The units that must not be started elsewhere yet."""
+        return self.units | set(self.leaving)
+
+
+def options_of(mode: Mode, *, one_run: bool) -> dict[str, Any]:
+    """Options of the command line that a mode sets; `one_run`: unless the user has said how many there are to be."""
+    found: dict[str, Any] = {}
+    if mode == "survey":
+        found["collectonly"] = True
+    if mode == "run" and one_run:
+        found["convo_runs"] = "1"
+    if mode == "record":
+        found["convo_record"] = "all"
+    return found
+
+
+def arguments(wanted: Mapping[Path, Want], rootdir: Path) -> Sequence[str]:
+    """What pytest is to collect: units whole, or the groups of them that are wanted."""
+    return [
+        argument
+        for unit, want in wanted.items()
+        for argument in ([f"{rootdir}/{nodeid}" for nodeid in want.groups] or [str(unit)])
+    ]
