@@ -72,6 +72,7 @@ class Options:
 
 def read(config: pytest.Config) -> Options:
     """The session's options: command line, then environment, then ini file; `pytest.UsageError` for a bad value."""
+    _require_watcher(config)
     return Options(
         concurrency=_first(config, "concurrency", 16, _positive),
         eager=_first(config, "eager", False, _truth),
@@ -90,6 +91,18 @@ def read(config: pytest.Config) -> Options:
         cut=_cut(config),
         **_gate(config),
     )
+
+
+def _require_watcher(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError` for an option of watching where nobody watches."""
+    names = [name for name in ("watch-queue", "watch-poll", "watch-tools") if _given(config, name)]
+    if names and not config.getoption("convo_watch"):
+        msg = f"--convo-{names[0]} is a part of watching: it needs --convo-watch"
+        raise pytest.UsageError(msg)
+
+
+def _given(config: pytest.Config, name: str) -> bool:
+    return config.getoption(f"convo_{name.replace('-', '_')}") not in (None, False)
 
 
 def polling(config: pytest.Config) -> float | None:

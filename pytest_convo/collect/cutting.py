@@ -14,7 +14,8 @@ from ..conversation.scan import Scan, scan
 from ..errors import ConvoError
 from ..run.told import relative
 from ..texts import plain
-from .state import LISTENER, existing
+from .spec import cases
+from .state import LISTENER, of
 
 _SHOWS_ONLY = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test", "cacheshow")
 """The options of pytest with which it runs no test, beside those with which it does not even begin a session."""
@@ -32,6 +33,7 @@ def cut_before_collection(config: pytest.Config) -> None:
     try:
         directory = _only(config)
         _require_message(scan(directory), directory, cut.index)
+        _require_run(config, directory)
         branch(
             directory,
             cut.index,
@@ -43,8 +45,7 @@ def cut_before_collection(config: pytest.Config) -> None:
         )
     except ConvoError as error:
         raise pytest.UsageError(plain(relative(str(error), config))) from None
-    if (state := existing(config)) is not None:
-        state.forget(directory)
+    of(config).forget(directory)
 
 
 def _only(config: pytest.Config) -> Path:
@@ -72,6 +73,17 @@ def _require_message(files: Scan, directory: Path, index: int) -> None:
     if index not in indexes:
         msg = f"there is no message at index {index} after which it could be cut"
         raise ConvoError(msg, path=directory, hint=f"there are: {', '.join(map(str, indexes))}; nothing was removed")
+
+
+def _require_run(config: pytest.Config, directory: Path) -> None:
+    """Raise `ConvoError` where it is clear, or open, that what goes would not be said anew."""
+    for option, given in (("-k", config.option.keyword), ("-m", config.option.markexpr)):
+        if given:
+            msg = f"{option} may deselect the conversation that is to be cut"
+            raise ConvoError(msg, hint="select by node id, as refund/convo.toml::late-order; nothing was removed")
+    state = of(config)
+    for case in cases(state, directory):
+        state.resolver.resolve(directory, case=case)
 
 
 def _say(config: pytest.Config, line: str) -> None:

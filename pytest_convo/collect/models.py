@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..redaction import Redactor
 from .state import State
-from .store import stored
 
 if TYPE_CHECKING:
     from ..bot.model import ChatModel
@@ -37,7 +36,7 @@ def model_maker(
             redactor=hidden,
         )
 
-    return stored(state, directory, case, "bot", hidden, make)
+    return make
 
 
 def judge_maker(
@@ -66,4 +65,4 @@ def judge_maker(
             script=JUDGE_SCRIPT,
         )
 
-    return stored(state, directory, case, "judge", hidden, make)
+    return make

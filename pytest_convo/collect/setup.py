@@ -43,7 +43,7 @@ class Setup:
             system_prompt(state, directory, settings),
             model_maker(state, settings, directory, None, hook, hidden),
             hidden,
-            tools_maker(state, directory, hook),
+            tools_maker(state, directory, hook, hidden),
         )
 
     def tools(self, run: int) -> Sequence[Tool]:

@@ -19,6 +19,7 @@ from .judging import Judging
 from .models import model_maker
 from .recordings import complete, of_conversation
 from .state import GATE, LISTENER, State, of
+from .store import stored
 
 if TYPE_CHECKING:
     from ..bot.model import ChatModel
@@ -87,8 +88,8 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
         conversation=conversation,
         system=system,
         checks=checks,
-        model=model,
-        tools=tools_maker(state, directory, hook),
+        model=stored(state, directory, case, hidden, model),
+        tools=tools_maker(state, directory, hook, hidden),
         redactor=hidden,
         recording=of_conversation(state, directory, case, hidden),
         cases=len(cases(state, directory)),
@@ -224,7 +225,7 @@ def system_prompt(state: State, directory: Path, settings: Settings) -> str | No
     return read_text(path, variables=settings.vars, template=path.suffix == ".j2")
 
 
-def tools_maker(state: State, directory: Path, hook: Any) -> Callable[[int], Sequence[Tool]] | None:
+def tools_maker(state: State, directory: Path, hook: Any, hidden: Redactor) -> Callable[[int], Sequence[Tool]] | None:
     if not hook.pytest_convo_tools.get_hookimpls():
         return None
 
@@ -236,7 +237,7 @@ def tools_maker(state: State, directory: Path, hook: Any) -> Callable[[int], Seq
             return tools
         from ..bot.gate import gated
 
-        return gated(tools, gate)
+        return gated(tools, lambda name, arguments, result: gate(name, hidden.text(arguments), hidden.text(result)))
 
     return make
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..conversation.disk import digest
 from ..record.recording import RunRecording
 from ..redaction import Redactor
 from .state import STORE, State
@@ -16,21 +17,33 @@ if TYPE_CHECKING:
     from ..prompt.request import Request
 
 
-def stored(
-    state: State, directory: Path, case: str | None, name: str, redactor: Redactor, make: Callable[[int], ChatModel]
-) -> Callable[[int], ChatModel]:
-    """`make`, with models that answer from the store what they have been asked before; `name` is who answers.
+def answers_of(root: Path, directory: Path) -> Path:
+    """Where the answers of a conversation are kept."""
+    return root / digest(str(directory).encode(errors="surrogateescape"))
 
-    Without a store, and where the session asks everything anew or keeps it in recordings, `make` as it is.
+
+def stored(
+    state: State, directory: Path, case: str | None, redactor: Redactor, make: Callable[[int], ChatModel]
+) -> Callable[[int], ChatModel]:
+    """`make`, with models that answer from the store what they have been asked before.
+
+    Only servers are asked through it, each with answers of its own: what else answers may be what is being edited.
+    Without a store, and where the session asks everything anew or records it, `make` as it is.
     """
     root = state.config.stash.get(STORE, None)
     if root is None or state.fresh or state.options.record != "auto":
         return make
-    folder = root.joinpath(*directory.parts[1:])
+    folder = answers_of(root, directory)
 
     def make_stored(run: int) -> ChatModel:
-        path = folder.joinpath(*([case] if case else []), f"{name}-{run}.yaml")
-        return _Stored(RunRecording(path, folder, "new", redactor), make(run))
+        from ..bot.metered import MeteredModel
+        from ..bot.openai import OpenAIModel
+
+        model = make(run)
+        if not (isinstance(model, MeteredModel) and isinstance(model.inner, OpenAIModel)):
+            return model
+        name = f"{digest(model.terms.server.encode())}-{run}.yaml"
+        return _Stored(RunRecording(folder.joinpath(*([case] if case else []), name), folder, "new", redactor), model)
 
     return make_stored
 
@@ -43,8 +56,7 @@ class _Stored:
         self._model = recording.around(lambda: model)
 
     async def complete(self, request: Request, stream: Callable[[str], None] | None = None) -> Reply:
-        try:
-            return await self._model.complete(request, stream)
-        finally:
-            if self._recording.unsaved:
-                self._recording.save()
+        reply = await self._model.complete(request, stream)
+        if self._recording.unsaved:  # what the bot failed at is not kept: it is to be tried again
+            self._recording.save()
+        return reply

@@ -14,7 +14,7 @@ from .fork import Announce, Before, fork, unheard, writes
 from .names import FileName
 from .scan import Scan
 
-_UNFINISHED = re.compile(r"([0-9]{4})_assistant(?:_[a-z0-9-]+)?\.[a-z]+\.(?:partial|new)")
+_UNFINISHED = re.compile(r"([0-9]{4})_assistant(?:_[a-z0-9-]+)?\.[a-z]+(?:\.[0-9]+)?\.(?:partial|new)")
 """The name of an answer that is not whole yet, or whose place was taken while it was written."""
 
 

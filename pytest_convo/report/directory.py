@@ -49,6 +49,11 @@ def session_name(config: pytest.Config) -> str:
     return config.stash[_NAME]
 
 
+def name_session(config: pytest.Config, name: str) -> None:
+    """Have this session keep its runs under another's name: together they count as one."""
+    config.stash[_NAME] = name
+
+
 def of_session(config: pytest.Config) -> Path | None:
     """This session's directory relative to the rootdir, if anything was kept in it."""
     path = Path(".convo", "runs", session_name(config))

@@ -123,7 +123,8 @@ class RunSession:
             from .engine import Engine
 
             self._engine = Engine(self.share, self.ledger, self.groups, eager=self.options.eager)
-            self._engine.withdraw(frozenset(self._superseded))
+            if self._superseded:
+                self._engine.withdraw(frozenset(self._superseded))
         return self._engine
 
     def _new_job(self, item: pytest.Item) -> Job | None:

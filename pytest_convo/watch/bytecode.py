@@ -11,5 +11,5 @@ def forget_bytecode(sources: Iterable[Path]) -> None:
     """Remove what was compiled of these files: two edits within a second may leave them as long as they were."""
     for source in sources:
         for compiled in source.parent.joinpath("__pycache__").glob(f"{source.stem}.*.pyc"):
-            with suppress(FileNotFoundError, PermissionError):  # another process was quicker; or it is not ours
+            with suppress(OSError):  # another process was quicker; or it may not be removed, nor written anew then
                 compiled.unlink()

@@ -30,15 +30,19 @@ from .watched import Watched
 NOT_NEEDED = ("pytest_convo.watch.", "pytest_convo.testing.")
 """What no child comes to: the watcher itself, and servers for tests."""
 
-QUIET = ("--no-header", "-W", "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning")
-"""What goes without saying each time; and that plugins are there before pytest looks for them is meant."""
+QUIET = ("-W", "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning")
+"""That plugins are there before pytest looks for them is meant."""
 
 ALONE: Mapping[str, Any] = {
     "convo_watch": False,
+    "convo_watch_queue": False,
+    "convo_watch_poll": None,
+    "convo_watch_tools": False,
     "convo_trunc": None,
     "convo_trunc_all": False,
     "convo_fork": None,
     "continue_on_collection_errors": True,
+    "no_header": True,
     "numprocesses": None,
     "maxprocesses": None,
     "tx": [],
@@ -80,12 +84,12 @@ class Parking:
 
     def __init__(self, line: Line, configure: Note) -> None:
         self._line = line
-        self._watched = Watched(line.tell, store=configure["store"], books=configure["books"])
+        self._watched = Watched(line.tell, configure)
         self._parked = False
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> int | None:
-        _set(config, ALONE if config.option.verbose else {**ALONE, "verbose": -1})
+        _set(config, ALONE if config.get_verbosity() else {**ALONE, "verbose": -1})
         if _would_call_users(config) and not self._park(config):
             return 0
         return None

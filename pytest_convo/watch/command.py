@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import selectors
 import shutil
@@ -17,9 +18,11 @@ import pytest
 
 from .. import options
 from ..errors import ConvoError
+from ..report.directory import session_name
 from ..run.shared import SharedLedger
 from ..run.spending import Spending
 from ..write.rules import require_sense
+from .channel import Note
 from .dependents import CONFTEST, INI, Dependents
 from .events import Events
 from .keys import Keys
@@ -36,9 +39,14 @@ NOT_TOGETHER = {
     "convo_update_baseline": "--convo-update-baseline",
     "convo_simulate": "--convo-simulate",
     "convo_json": "--convo-json",
+    "update_snapshots": "--snapshot-update",
     "usepdb": "--pdb",
 }
 """Options of a session that ends, or that somebody has to answer."""
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What ends a watcher."""
 
 
 def watch(config: pytest.Config) -> int:
@@ -50,7 +58,9 @@ def watch(config: pytest.Config) -> int:
     require_sense(config, options.read(config))
     roots = _roots(config)
     _let_terminal_through(config)
-    _stop_at(signal.SIGTERM, signal.SIGHUP)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # what a terminal cannot show ends no watcher
+    _stop_at(*SIGNALS)
     try:
         with ExitStack() as closing:
             _watcher(config, roots, closing).run()
@@ -66,32 +76,35 @@ def _watcher(config: pytest.Config, roots: Sequence[Path], closing: ExitStack) -
     """A watcher that hears of every edit from now on; what it holds is given back by `closing`."""
     chosen = options.read(config)
     wake, woken = closing.enter_context(_woken())
-    store = closing.enter_context(_store())
-    _let_terminal_through(config)
-    keys = closing.enter_context(Keys())
     selector = closing.enter_context(selectors.DefaultSelector())
+    selector.register(woken, selectors.EVENT_READ, lambda: os.read(woken, 4096))
+    keys = Keys()
+    closing.callback(keys.restore)
+
+    def resumed(_number: int, _frame: FrameType | None) -> None:
+        keys.stale = True
+        wake()
+
+    signal.signal(signal.SIGCONT, resumed)
     if keys.file is None and config.getoption("convo_watch_tools"):
         msg = "--convo-watch-tools asks somebody at a terminal, and here is none"
         raise pytest.UsageError(msg)
-    selector.register(woken, selectors.EVENT_READ, lambda: os.read(woken, 4096))
     events = Events(wake, polling=options.polling(config))
     closing.callback(events.close)
     ledger = Ledger(keeps=chosen.cut is not None and chosen.cut.fork, ignores=config.getini("norecursedirs"))
-    watched = [*roots, *_above(roots, config.rootpath)]
-    events.watch(watched)
-    ledger.learn(watched)  # after the events: nothing falls between the two
-    events.watch(ledger.targets())
-    books = SharedLedger(store / "books", "watcher")
+    events.watch(roots)
+    ledger.learn(roots)  # after the events: nothing falls between the two
+    desk = closing.enter_context(_desk())
+    books = SharedLedger(desk / "books", "watcher")
     closing.callback(books.close)
-    pool = _pool(config, store, writes=chosen.write)
-    one_run = not _says_runs(config)
-    sessions = Sessions(pool, selector, rootdir=config.rootpath, args=config.args, one_run=one_run)
+    setup = _setup(config, roots, desk, writes=chosen.write)
+    pool = Pool(_parking(config, setup, desk), _environ(), desk)
+    sessions = Sessions(pool, selector, rootdir=config.rootpath, args=config.args, one_run=setup.one_run)
     closing.callback(sessions.close)
+    closing.callback(_ignore, *SIGNALS)  # what is being ended is ended to its end
     screen = Screen(sys.stdout, config.rootpath, keys=keys.file is not None)
-    inis = frozenset(config.rootpath / name for name in INI)
-    queue = config.getoption("convo_watch_queue")
     return Watcher(
-        Setup(roots, inis, one_run=one_run, queue=queue, writes=chosen.write),
+        setup,
         sessions=sessions,
         selector=selector,
         events=events,
@@ -99,20 +112,34 @@ def _watcher(config: pytest.Config, roots: Sequence[Path], closing: ExitStack) -
         dependents=Dependents(config.rootpath, python_files=config.getini("python_files")),
         screen=screen,
         keys=keys,
-        before=Rewind(chosen.cut, ledger, screen),
+        rewind=Rewind(chosen.cut, ledger, screen),
         spent=lambda: spent(Spending(books).spent()),
     )
 
 
-def _pool(config: pytest.Config, store: Path, *, writes: bool) -> Pool:
-    """The processes that wait for something to run, with this command line."""
-    return Pool(
-        config.invocation_params.args,
-        _environ(),
-        path=sys.path,
-        store=None if writes else str(store / "answers"),  # where answers are written, they are in their files
-        books=str(store / "books"),
+def _setup(config: pytest.Config, roots: Sequence[Path], desk: Path, *, writes: bool) -> Setup:
+    """What the watcher is told of the command line."""
+    return Setup(
+        roots,
+        frozenset(config.rootpath / name for name in INI),
+        frozenset(_early(roots, config.rootpath)),
+        one_run=not _says_runs(config),
+        queue=config.getoption("convo_watch_queue"),
+        writes=writes,
+        answers=None if writes else desk / "answers",  # where answers are written, they are in their files
     )
+
+
+def _parking(config: pytest.Config, setup: Setup, desk: Path) -> Note:
+    """The order by which children are parked: see `child.Parking`."""
+    return {
+        "args": list(config.invocation_params.args),
+        "path": sys.path,
+        "store": None if setup.answers is None else str(setup.answers),
+        "books": str(desk / "books"),
+        "tools": config.getoption("convo_watch_tools"),
+        "session": f"{session_name(config)}-watch",
+    }
 
 
 def _roots(config: pytest.Config) -> list[Path]:
@@ -127,7 +154,7 @@ def _roots(config: pytest.Config) -> list[Path]:
     return sorted({path for path in found if not any(path != other and path.is_relative_to(other) for other in found)})
 
 
-def _above(roots: Sequence[Path], rootdir: Path) -> set[Path]:
+def _early(roots: Sequence[Path], rootdir: Path) -> set[Path]:
     """Files that pytest reads before it collects, there or not: without them it may not even come to collect."""
     directories = {above for root in roots for above in root.parents if above.is_relative_to(rootdir)}
     return {rootdir / name for name in INI} | {directory / CONFTEST for directory in directories}
@@ -152,7 +179,8 @@ def _stop_at(*signals: int) -> None:
         raise KeyboardInterrupt
 
     for number in signals:
-        signal.signal(number, stop)
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, stop)
 
 
 def _let_terminal_through(config: pytest.Config) -> None:
@@ -188,8 +216,13 @@ class Wake:
             return  # who is to be woken has not looked yet
 
 
+def _ignore(*signals: int) -> None:
+    for number in signals:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @contextmanager
-def _store() -> Iterator[Path]:
+def _desk() -> Iterator[Path]:
     """A directory for what children hand on to each other; it goes with the watcher."""
     path = Path(tempfile.mkdtemp(prefix="pytest-convo-watch-"))
     try:

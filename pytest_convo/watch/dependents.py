@@ -125,9 +125,10 @@ class Dependents:
             found.update(self._below(change))
         if path.suffix == ".py":
             found.update(self._importing(path))
-        if not found or path.suffix == ".py":
-            # It may be what a broken one lacks: a module to import, a file that its settings name.
-            found |= self._broken
+        if path.suffix == ".py":
+            found |= self._broken  # it may be what a broken one lacks to import
+        if change.created:
+            found |= self._broken & {path.parent}  # or a file that its settings name
         return found
 
     def _below(self, change: Change) -> Iterator[Path]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +16,17 @@ from ..settings.files import named
 if TYPE_CHECKING:
     from ..collect.state import State
 
-FOREIGN = ("site-packages", "dist-packages", ".venv", "venv", ".tox", ".nox")
-"""Directories below a rootdir whose modules are not the user's own."""
+BY_COMMAND_LINE = "command line --convo-runs"
+"""Where settings come from that a watcher has made itself."""
+
+INSTALLED = ("site-packages", "dist-packages")
+"""Directories of modules that are not the user's own, be they below the rootdir."""
 
 
 def is_users(file: str, rootdir: Path) -> bool:
     """Whether a file of Python is the user's own: below the rootdir, and not installed there."""
     root = f"{rootdir}/"
-    return file.startswith(root) and not any(part in FOREIGN for part in file.removeprefix(root).split("/"))
+    return file.startswith(root) and not any(part in INSTALLED for part in file.removeprefix(root).split("/"))
 
 
 def loaded_modules(rootdir: Path) -> dict[str, str]:
@@ -38,18 +40,20 @@ def loaded_modules(rootdir: Path) -> dict[str, str]:
 
 
 def collected(state: State | None, session: pytest.Session) -> dict[str, Any]:
-    """All of it, as a note: `units`, each with the files that it reads and the ids of its groups, and `modules`."""
-    groups = groups_by_unit(session.items)
+    """All of it, as a note: `units`, each with the files that it reads, those that are `broken`, and `modules`.
+
+    A unit is `redundant` where its settings, but for the command line's, ask for more than one run, or may do so.
+    """
+    units_of_items = {unit_of(item) for item in session.items if concerns_us(item)}
     conversations = {directory for directory, _ in state.specs} if state is not None else set()
     broken = state.broken if state is not None else set()
     units = [
         {
             "path": str(path),
-            "reads": sorted(map(str, _read_by(state, path))) if state is not None and path in conversations else [],
-            "groups": groups.get(path, []),
-            "conversation": path in conversations or path in broken,
+            "reads": sorted(map(str, _read_by(state, path))) if state is not None and path.is_dir() else [],
+            "redundant": _is_redundant(state, path) if state is not None and path in conversations else True,
         }
-        for path in sorted({*conversations, *broken, *groups})
+        for path in sorted({*conversations, *broken, *units_of_items})
     ]
     return {
         "kind": "collected",
@@ -57,14 +61,6 @@ def collected(state: State | None, session: pytest.Session) -> dict[str, Any]:
         "broken": sorted(map(str, broken)),
         "modules": loaded_modules(session.config.rootpath),
     }
-
-
-def groups_by_unit(items: Iterable[pytest.Item]) -> dict[Path, list[str]]:
-    """The node ids of what gets a verdict, by what runs by itself."""
-    found: defaultdict[Path, dict[str, None]] = defaultdict(dict)
-    for item in filter(concerns_us, items):
-        found[unit_of(item)][group_of(item)] = None
-    return {unit: list(ids) for unit, ids in found.items()}
 
 
 def concerns_us(item: pytest.Item) -> bool:
@@ -98,14 +94,29 @@ def group_of(item: pytest.Item) -> str:
 def _read_by(state: State, directory: Path) -> Iterator[Path]:
     """The files that a conversation is made of, beside those in its directory that every conversation has."""
     found: set[Path] = set()
-    for at, case in state.specs:
-        if at == directory:
-            found.update(_named_in_settings(state, directory, case))
+    cases = [case for at, case in state.specs if at == directory] or [None]  # none where it is broken
+    for case in cases:
+        found.update(_named_in_settings(state, directory, case))
     found.update(directory / file.name for file in state.scan(directory).files if file.template)
     for path in list(found):
         if path.suffix == ".j2":
             found |= sources(path)
     yield from found
+
+
+def _is_redundant(state: State, directory: Path) -> bool:
+    """Whether there is more than one run where nobody says otherwise on the command line."""
+    if any(path.suffix == ".py" for path in directory.glob("test_*.py")):
+        return True  # marks may say so
+    for at, case in state.specs:
+        if at == directory:
+            layers = state.resolver.resolve(directory, case=case).layers
+            asked = (
+                layer.values["runs"] for layer in layers if "runs" in layer.values and layer.origin != BY_COMMAND_LINE
+            )
+            if next(asked, 1) != 1:
+                return True
+    return False
 
 
 def _named_in_settings(state: State, directory: Path, case: str | None) -> Iterator[Path]:

@@ -102,9 +102,13 @@ class Ledger:
         """
         self._announced.setdefault(os.fspath(path), []).append(digest)
 
+    def ours(self, change: Change) -> bool:
+        """Whether a change was announced after it was looked for; a write of our own is no edit."""
+        return self._is_ours(os.fspath(change.path), change.after)
+
     def interesting(self, path: Path) -> bool:
         """Whether a change of this file may matter: see `Interest`."""
-        return self._interest.of(os.fspath(path))
+        return any(map(self._interest.of, self._aliases(os.fspath(path))))
 
     def half_saved(self, path: Path) -> bool:
         """Whether the file may be in the middle of a save: it was there and has gone, or is empty and was not."""

@@ -7,12 +7,21 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from .channel import Listening, Note, said
 
 LULL = 0.25
 """Seconds after a child was taken before others get ready: what has just been saved comes first on a busy machine."""
+
+LOOK = 0.01
+"""Seconds between two looks whether a process has ended."""
+
+PIPE = 4096
+"""Bytes that a pipe takes in any case, as POSIX has it for one write."""
 
 GRACE = 3.0
 """Seconds that a child has to end by itself when it is interrupted: to cancel calls, and to stop what it started."""
@@ -21,7 +30,8 @@ GRACE = 3.0
 class Child:
     """One process that runs pytest once, and what it says."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], desk: Path) -> None:
+        self._desk = desk
         orders, self._orders = os.pipe()
         notes, told = os.pipe()
         self._process = subprocess.Popen(  # noqa: S603 ourselves
@@ -50,13 +60,17 @@ class Child:
         return self._process.stdout.fileno()
 
     def tell(self, note: Note) -> None:
-        """Give it an order; one that is gone is seen to be so by its silence."""
+        """Give it an order; one that is gone is seen to be so by its silence.
+
+        What is long goes through a file: the child may be waiting to be heard itself, and a pipe holds so much.
+        """
         line = said(note)
-        while line:
-            try:
-                line = line[os.write(self._orders, line) :]
-            except BrokenPipeError:
-                return
+        if len(line) > PIPE:
+            path = self._desk / uuid.uuid4().hex
+            path.write_bytes(line)
+            line = said({"kind": "see", "path": str(path)})
+        with suppress(BrokenPipeError):
+            os.write(self._orders, line)
 
     def configure(self, order: Note) -> None:
         """Have it read pytest's arguments, and park."""
@@ -89,41 +103,42 @@ class Child:
 
     @property
     def gone(self) -> bool:
-        """Whether the process has ended."""
-        return self._process.poll() is not None
+        """Whether the process has ended, be it that others still hold its pipes."""
+        if self._process.returncode is not None:
+            return True
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def interrupt(self) -> None:
         """Have it end as at Ctrl-C."""
-        self.signal(signal.SIGINT)
+        if not self.gone:
+            os.kill(self._process.pid, signal.SIGINT)
+
+    def kill(self) -> None:
+        """End it at once, and all that it started."""
+        if self._process.returncode is None:  # until it is waited for, its number is nobody else's
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def end(self, deadline: float = 0.0) -> None:
-        """Wait for its end, until `deadline` by the monotonic clock; then end it, and all that it started."""
-        try:
-            self._process.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            self.signal(signal.SIGKILL, group=True)
-            self._process.wait()
+        """Wait for its end until `deadline`, by the monotonic clock; what it has left behind ends with it."""
+        while not self.gone and time.monotonic() < deadline:
+            time.sleep(LOOK)
+        self.kill()
+        self._process.wait()
         assert self._process.stdout is not None
         self.read()  # the last of what it had to say
         self._process.stdout.close()
         self.notes.close()
         os.close(self._orders)
 
-    def signal(self, number: int, *, group: bool = False) -> None:
-        """Send it a signal, with `group` to all that it started as well."""
-        if self.gone:
-            return
-        (os.killpg if group else os.kill)(self._process.pid, number)
-
 
 class Pool:
-    """Keeps children ready for a command line."""
+    """Keeps children ready for a command line: `order` is how they are to be parked, `desk` a directory for papers."""
 
-    def __init__(
-        self, args: Sequence[str], environ: Mapping[str, str], *, path: Sequence[str], store: str | None, books: str
-    ) -> None:
-        self._order = {"args": list(args), "path": list(path), "store": store, "books": books}
+    def __init__(self, order: Note, environ: Mapping[str, str], desk: Path) -> None:
+        self._order = order
         self._environ = dict(environ)
+        self._desk = desk
         self._idle: list[Child] = []
         self._fill_at = 0.0
 
@@ -134,7 +149,7 @@ class Pool:
 
     def take(self) -> Child:
         """The readiest child, about to be given something to run."""
-        child = self._idle.pop(0) if self._idle else Child(self._environ)
+        child = self._idle.pop(0) if self._idle else Child(self._environ, self._desk)
         child.configure(self._order)
         self._fill_at = time.monotonic() + LULL
         return child
@@ -146,7 +161,7 @@ class Pool:
         if now < self._fill_at:
             return self._fill_at - now
         while len(self._idle) < 2:
-            self._idle.append(Child(self._environ))
+            self._idle.append(Child(self._environ, self._desk))
         self._idle[0].configure(self._order)
         return None
 
@@ -162,7 +177,7 @@ class Pool:
         ]
         self._idle = [child for child in self._idle if child not in stale]
         for child in stale:
-            child.signal(signal.SIGKILL, group=True)
+            child.kill()
         if stale:
             self._fill_at = 0.0
         return stale
@@ -170,7 +185,7 @@ class Pool:
     def close(self) -> None:
         """End all of them; nothing of the user's runs in one that waits."""
         for child in self._idle:
-            child.signal(signal.SIGKILL, group=True)
+            child.kill()
         for child in self._idle:
             child.end()
         self._idle = []

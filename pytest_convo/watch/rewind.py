@@ -29,8 +29,11 @@ class Rewind:
     def __call__(self, unit: Path, edits: Sequence[Change]) -> None:
         if self._cut is None:
             return
-        index = self._cut.index if self._cut.index is not None else edited_message(unit, edits)
-        if index is None or not goes(scan(unit), index, self._cut.everything):
+        edited = edited_message(unit, edits)
+        if edited is None:
+            return
+        index = edited if self._cut.index is None else self._cut.index
+        if not goes(scan(unit), index, self._cut.everything):
             return
         branch(
             unit,

@@ -37,8 +37,7 @@ class Screen:
 
     def line(self, text: str = "") -> None:
         """One line of ours, with the time of day."""
-        self._end_stream()
-        self._write(f"{time.strftime('%H:%M:%S')} {text}\n")
+        self._line(tame(text))
 
     def block(self, text: str) -> None:
         """What a child printed, as it stands."""
@@ -52,7 +51,7 @@ class Screen:
 
     def ended(self, unit: Path, word: str, more: str = "") -> None:
         """A unit has run."""
-        self.line(f"{self.name(unit)} {self._coloured(word)}{f' {more}' if more else ''}")
+        self._line(f"{self.name(unit)} {self._coloured(word)}{f' {tame(more)}' if more else ''}")
 
     def standing(self, standing: Standing, watched: int, running: Sequence[Path], waiting: Sequence[Path]) -> None:
         """What is watched, what waits, what failed."""
@@ -72,6 +71,10 @@ class Screen:
     def _in(self, unit: Path, path: Path) -> str:
         """A path as it is said of a unit: what is in it by its name alone."""
         return printable(path.name) if path.parent == unit else self.name(path)
+
+    def _line(self, text: str) -> None:
+        self._end_stream()
+        self._write(f"{time.strftime('%H:%M:%S')} {text}\n")
 
     # -- answers, as they arrive
 

@@ -15,6 +15,9 @@ from .pool import GRACE, Child, Pool
 MOST = 8
 """Sessions at once; each is a process of some 100 MB."""
 
+ROUND, SOON = 1.0, 0.03
+"""Seconds between two looks whether a child has ended; where it is about to."""
+
 LETTING_GO = 2.0
 """Seconds that a child has to cancel the calls of a conversation that was edited."""
 
@@ -66,38 +69,40 @@ class Sessions:
                 "options": options_of(mode, one_run=self._one_run),
             }
         )
-        self.jobs.append(Job(child, mode, set(wanted)))
+        self.jobs.append(Job(child, mode, wanted, set(wanted)))
         self._selector.register(child.notes.file, selectors.EVENT_READ, _nothing)  # every step hears all of them
         self._selector.register(child.output, selectors.EVENT_READ, partial(self._read, child))
 
     def supersede(self, unit: Path) -> None:
         """Cancel what is running of a unit; it is busy until the child has let go of it.
 
-        Tests run in the child's own thread: to cancel a file of them is to end the child, at once where nothing else is
-        running there, else when it is overdue.
+        A child that has nothing else to run ends as at Ctrl-C: tests in its own thread cannot be cancelled otherwise.
         """
         for job in self.jobs:
             if unit in job.units:
                 job.units.discard(unit)
                 job.leaving[unit] = time.monotonic() + LETTING_GO
                 job.child.tell({"kind": "supersede", "units": [str(unit)]})
-                if not job.units and unit.suffix == ".py":
-                    job.child.interrupt()
+                if not job.units:
+                    job.interrupt(GRACE)
 
     def overdue(self, now: float) -> dict[Path, Want]:
         """Break off children that do not let go of what they were to; what else these were running, to be run again."""
         again: dict[Path, Want] = {}
         for job in self.jobs:
-            if job.leaving and min(job.leaving.values()) <= now:
-                again |= dict.fromkeys(job.units, Want(job.mode))
+            if job.ends_by is not None and job.ends_by <= now:
+                job.child.kill()
+            elif job.ends_by is None and job.leaving and min(job.leaving.values()) <= now:
+                again |= {unit: job.wanted[unit] for unit in job.units}
                 job.units.clear()
-                job.leaving.clear()
-                job.child.interrupt()
+                job.interrupt(GRACE)
         return again
 
     def due(self, now: float) -> float | None:
-        """Seconds until one is overdue, or until the pool is to be filled; None where neither will be."""
-        found = [until - now for job in self.jobs for until in job.leaving.values()]
+        """Seconds until there is something to look after; None where there is not."""
+        found = [until - now for job in self.jobs if job.ends_by is None for until in job.leaving.values()]
+        # Nothing tells that a process has ended while one that it has started holds its pipes.
+        found += [ROUND if job.ended is None and job.ends_by is None else SOON for job in self.jobs]
         if (fill := self.pool.fill(now)) is not None:
             found.append(fill)
         return min(found, default=None)
@@ -105,6 +110,7 @@ class Sessions:
     def hear(self) -> Iterator[tuple[Job, Note]]:
         """All that the children have said, down to the last word."""
         for child in self.pool.idle:
+            child.read()
             for _ in child.heard():
                 pass
         for job in list(self.jobs):
@@ -117,21 +123,22 @@ class Sessions:
                 else:
                     yield job, note
 
-    def over(self) -> list[Job]:
-        """Those that have ended since the last call."""
-        ended = [job for job in self.jobs if job.child.notes.ended]
-        for job in ended:
-            self._selector.unregister(job.child.notes.file)
-            if job.child.output in self._selector.get_map():
-                self._selector.unregister(job.child.output)
-            job.child.end(time.monotonic() + GRACE)
-            self.jobs.remove(job)
-        return ended
+    def ended(self) -> list[Job]:
+        """Those whose processes have ended by now; what they said last is there to be heard."""
+        return [job for job in self.jobs if job.child.notes.ended or job.child.gone]
+
+    def bury(self, job: Job) -> None:
+        """All of an ended one was heard: let go of it, and end what it has left behind."""
+        self._selector.unregister(job.child.notes.file)
+        if job.child.output in self._selector.get_map():
+            self._selector.unregister(job.child.output)
+        job.child.end()
+        self.jobs.remove(job)
 
     def close(self) -> None:
         """End all of them, and those that wait."""
         for job in self.jobs:
-            job.child.interrupt()
+            job.interrupt(GRACE)
         deadline = time.monotonic() + GRACE
         for job in self.jobs:
             job.child.end(deadline)

@@ -12,6 +12,7 @@ import pytest
 from ..agreement.verdict import Verdict
 from ..collect.conversation import ConversationRun
 from ..collect.state import GATE, LISTENER, STORE, existing
+from ..report.directory import name_session
 from ..report.reporter import existing as existing_reporter
 from ..run.meter import Meter
 from ..run.shared import SharedLedger
@@ -27,11 +28,11 @@ WORDS = {Verdict.PASS: "passed", Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "
 class Watched:
     """Narrows the collection to what is asked for, has answers and books outlive the session, and tells of it."""
 
-    def __init__(self, tell: Callable[[Note], None], *, store: str | None, books: str) -> None:
+    def __init__(self, tell: Callable[[Note], None], order: Note) -> None:
         self._tell = tell
         self.gate = Gate(tell)
-        self._store = store
-        self._books = SharedLedger(Path(books), str(os.getpid()))
+        self._order = order
+        self._books = SharedLedger(Path(order["books"]), str(os.getpid()))
         self._units: frozenset[str] = frozenset()
         self._ways: frozenset[str] = frozenset()
         self._outcomes: dict[str, str] = {}
@@ -47,10 +48,11 @@ class Watched:
         self._units = frozenset(units)
         self._ways = frozenset(str(above) for unit in units for above in Path(unit).parents)
         config.stash[LISTENER] = self._tell
-        if config.getoption("convo_watch_tools"):
+        if self._order["tools"]:
             config.stash[GATE] = self.gate.ask
-        if self._store is not None:
-            config.stash[STORE] = Path(self._store)
+        if self._order["store"] is not None:
+            config.stash[STORE] = Path(self._order["store"])
+        name_session(config, self._order["session"])
         config.pluginmanager.register(self, "convo-watched")
 
     # -- hooks, in the order in which pytest calls them

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -52,6 +53,12 @@ def give_name(unfinished: Path, path: Path) -> None:
     except OSError:  # not every file system has links
         create(path, unfinished.read_bytes())
     unfinished.unlink()
+
+
+def free(path: Path, ending: str) -> Path:
+    """The path with `ending`, and with a number before it where others have that name already."""
+    names = (f"{path.name}{f'.{number}' if number else ''}{ending}" for number in itertools.count())
+    return next(found for name in names if not os.path.lexists(found := path.with_name(name)))
 
 
 def put(path: Path, data: bytes) -> None:

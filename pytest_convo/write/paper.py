@@ -9,7 +9,7 @@ from ..conversation.disk import read_bytes
 from ..conversation.names import STEPS, FileName, message_name
 from ..conversation.scan import scan
 from ..errors import ConvoError
-from .files import create, give_name, put, told_of
+from .files import create, free, give_name, put, told_of
 from .listener import Teller
 from .pages import Pages
 from .partial import CUT_OFF, Partial
@@ -135,11 +135,12 @@ class Paper:
 
     def _put_aside(self, path: Path, pages: Pages, why: str) -> tuple[Path, ConvoError]:
         """Keep the answer under a name that is no message's; where, and what is to be said of it."""
-        aside = path.with_name(f"{path.name}.new")
+        aside = free(path, ".new")
         with told_of(aside):
             put(aside, pages.answer)
             if pages.steps is not None:
-                put(self._directory / f"{message_name(self._index, 'assistant', STEPS, 'yaml')}.new", pages.steps)
+                steps = self._directory / message_name(self._index, "assistant", STEPS, "yaml")
+                put(free(steps, ".new"), pages.steps)
         self._partial.remove()
         msg = f"{why}, so the answer is in {aside.name}"
         return aside, ConvoError(msg, path=self._directory, hint=f"keep one: rename {aside.name}, or delete it")

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 from ..errors import ConvoError
-from .files import give_name, put, told_of, write_all
+from .files import free, give_name, put, told_of, write_all
 
 CUT_OFF = "<!-- pytest-convo: cut off: "
 """How the last line begins that says why an answer is not whole."""
@@ -31,7 +31,7 @@ class Partial:
         """Begin with nothing in it. What somebody may have written by hand is kept beside it, as editors do."""
         with told_of(self.path):
             if (left := self._content()) and CUT_OFF.encode() not in left[left.rstrip().rfind(b"\n") + 1 :]:
-                put(self.path.with_name(f"{self.path.name}~"), left)
+                put(free(self.path, "~"), left)
             os.ftruncate(self._file, 0)
 
     def append(self, data: bytes) -> None:

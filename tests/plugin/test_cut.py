@@ -160,3 +160,21 @@ def test_a_fork_is_a_conversation_like_any_other(talk, cut, convos):
     result = convos.run("-v", kept.name)
     assert result.ret != pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(["talk-0001/convo.toml::run-1 PASSED*"])
+
+
+@pytest.mark.parametrize("args", [["-k", "nosuch"], ["-m", "slow"]], ids=" ".join)
+def test_nothing_goes_where_the_conversation_may_be_deselected(talk, cut, args):
+    was = original(talk)
+    result = cut("--convo-trunc=2", "talk", *args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {args[0]} may deselect the conversation*", "  select by node id*"])
+    assert original(talk) == was
+
+
+def test_nothing_goes_where_the_settings_are_wrong(talk, cut):
+    (talk / "convo.toml").write_text("rnus = 3\n")
+    was = original(talk)
+    result = cut("--convo-trunc=2", "talk")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *rnus*"])
+    assert original(talk) == was

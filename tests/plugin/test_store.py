@@ -55,6 +55,23 @@ def test_each_run_has_answers_of_its_own(convos, server) -> None:
     assert len(server.requests) == 6
 
 
+def test_another_server_is_asked_anew(convos, server) -> None:
+    asked(convos, server)
+    with ScriptedServer(lambda request: "Yes.") as other:
+        convos.write({"convo.toml": f'[bot]\nmodel = "test"\nbase_url = "{other.url}"\n'})
+        assert asked(convos, server) == []
+        assert len(other.requests) == 3
+
+
+def test_an_application_under_test_is_asked_anew(convos, server) -> None:
+    app = "def pytest_convo_model(settings):\n    return lambda messages: {}\n"
+    said = []
+    for answer in ("'one'", "'two'"):
+        convos.write({"tea/conftest.py": app.format(answer), "tea/convo.toml": f"[expect]\nequals = {answer}\n"})
+        said += asked(convos, server)
+    assert said == []
+
+
 def test_a_bot_that_is_wrong_is_told_of_at_collection(convos, server) -> None:
     convos.write({"tea/convo.toml": '[bot]\nprovider = "nobody"\n'})
     result = convos.pytester.runpytest_inprocess("tea")

@@ -19,6 +19,8 @@ from pytest_convo.flags import unfold
         (["--convo-write", "--convo-fork=10000"], "an index from 0 to 9999 is needed, not '10000'"),
         (["--convo-write", "--convo-trunc=2", "--convo-fork=4"], "name two points: give one index"),
         (["--convo-watch", "--convo-watch-poll=0"], "a number of seconds is needed, not '0'"),
+        (["--convo-watch-queue"], "--convo-watch-queue is a part of watching: it needs --convo-watch"),
+        (["--convo-watch-poll"], "--convo-watch-poll is a part of watching: it needs --convo-watch"),
         (["--convo-watch", "--convo-dry"], "--convo-dry and --convo-watch do not go together"),
         (["--convo-watch", "--convo-write", "--convo-runs=3"], "--convo-write writes the answers of one run, not of 3"),
         (["--convo-watch", "--convo-watch-tools"], "--convo-watch-tools asks somebody at a terminal, and here is none"),
@@ -36,7 +38,7 @@ def test_what_does_not_go_together(convos, args, said) -> None:
     ]
 
 
-@pytest.mark.parametrize("before", ["--convo-fork", "--convo-trunc", "--convo-watch-poll"])
+@pytest.mark.parametrize("before", ["--convo-fork", "--convo-trunc"])
 def test_a_path_behind_an_option_is_no_value_of_it(convos, before) -> None:
     convos.say("tea")
     convos.say("coffee")

@@ -137,8 +137,8 @@ class Watching:
         with self._news:
             while not (result := found()):
                 left = until - time.monotonic()
-                if left <= 0 or (not self._reader.is_alive() and not found()):
-                    pytest.fail(f"{otherwise}, but:\n{self.said}")
+                if left <= 0 or self.process.poll() is not None:
+                    pytest.fail(f"{otherwise}, but (exit code {self.process.poll()}):\n{self.said}")
                 self._news.wait(min(left, 0.5))
         return result
 
@@ -155,7 +155,7 @@ class Watching:
         code = self.process.wait(ENDING)
         modes = termios.tcgetattr(self._slave)
         self._hang_up()
-        assert modes == self._modes
+        assert modes == self._modes, f"it left the terminal as it was not, with exit code {code}"
         assert self.processes() == []
         assert [path.name for path in self.temporary.iterdir()] == []
         return code
@@ -171,6 +171,8 @@ class Watching:
         self._slave = -1
         self._reader.join(ENDING)
         os.close(self._master)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
     def end(self) -> int:
         """Ask it to end as a service manager would, if it has not ended yet; its exit code."""

@@ -276,11 +276,17 @@ def test_a_broken_unit_waits_for_any_module(project):
     assert project.when({"newly.py": "x = 2"}) == set()
 
 
-def test_a_broken_unit_waits_for_any_file_that_nobody_else_reads(project):
+def test_a_broken_unit_waits_for_files_that_it_may_lack_and_for_no_others(project):
+    project.learn({"one": ["schema.json"]}, broken=["one"])
+
+    assert project.when({"report.xml": "<tests/>"}) == set()
+    assert project.when({"schema.json": "{}"}) == {"one"}
+
+
+def test_a_broken_unit_waits_for_new_files_beside_it(project):
     project.learn({"one": []}, broken=["one"])
 
-    assert project.when({"deep/two/0000_user.md": "x"}) == {"deep/two"}
-    assert project.when({"schema.json": "{}"}) == {"one"}
+    assert project.when({"one/schema.json": "{}"}) == {"one"}
 
 
 def test_a_unit_that_was_mended_waits_no_more(project):

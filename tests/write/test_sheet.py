@@ -267,11 +267,12 @@ def test_steps_that_somebody_writes_meanwhile_stand(place):
     assert place.files["0001_assistant_steps.yaml"] == "mine"
 
 
-def test_an_answer_of_ours_that_nobody_took_is_replaced_by_the_next(place):
+def test_an_answer_that_nobody_has_taken_yet_stays_beside_the_next(place):
     (place.path / "0001_assistant.md.new").write_text("An old one.")
-    with pytest.raises(ConvoError):
+    with pytest.raises(ConvoError, match=r"so the answer is in 0001_assistant\.md\.1\.new"):
         attempt(place, somebody(edited, place, "Mine."), finishes())
-    assert place.files["0001_assistant.md.new"] == "Yes, gladly.\n"
+    assert place.files["0001_assistant.md.new"] == "An old one."
+    assert place.files["0001_assistant.md.1.new"] == "Yes, gladly.\n"
 
 
 def test_a_turn_that_is_answered_by_now_is_not_asked_for(place):
