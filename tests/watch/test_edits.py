@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +11,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 NAMES = ("a", "b", "c", "d")
+PROJECTS = 5
+"""So many sequences of edits are made at once, each of a project of its own below the directory that is watched."""
+
 BOT = """
 def bot(messages):
     return "No." if any("bad" in message["content"] for message in messages) else "Yes."
@@ -137,35 +139,45 @@ class Project:
 
 
 def test_any_edits_end_as_a_fresh_session_does(convos, watch) -> None:
-    project = Project(convos.path / "convos")
+    projects = {f"p{number}": Project(convos.path / f"convos/p{number}") for number in range(PROJECTS)}
     watching = watch("convos")
     watching.press("\n")
-    watching.wait_for(r"convos/d PASSED")
-    last = watching.ended(watching.quiet()) and dict.fromkeys(NAMES, "PASSED")
+    watching.wait_for(r"convos/p0/d PASSED")
+    watching.quiet()
+    last = {f"{place}/{name}": "PASSED" for place in projects for name in NAMES}
 
     @settings(
-        max_examples=200,
+        max_examples=200 // PROJECTS,
         deadline=None,
         database=None,
         phases=[Phase.generate],  # what is there is left by the examples before: none can be made simpler
         suppress_health_check=list(HealthCheck),
     )
-    @given(st.lists(edits, min_size=1, max_size=5))
-    def go(burst) -> None:
-        project.edits.clear()
+    @given(st.tuples(*[st.lists(edits, min_size=1, max_size=5)] * PROJECTS))
+    def go(bursts) -> None:
         watching.quiet()
-        for edit, save in burst:
-            project.do(edit, save)
+        for project, burst in zip(projects.values(), bursts, strict=True):
+            project.edits.clear()
+            for edit, save in burst:
+                project.do(edit, save)
         watching.tick()
         ran = {unit.partition("/")[2]: words for unit, words in watching.ended(watching.quiet()).items()}
         ran.pop("zz", None)
         last.update({unit: words[-1] for unit, words in ran.items()})
-        assert {name: last[name] for name in project.words} == project.words, watching.said[-6000:]
-        assert {unit: len(words) for unit, words in ran.items() if len(words) > project.edits[unit]} == {}
-        project.require_files()
+        expected = words_of(projects)
+        assert {unit: last[unit] for unit in expected} == expected, watching.said[-6000:]
+        for unit, words in ran.items():
+            place, name = unit.split("/")
+            assert len(words) <= projects[place].edits[name], f"{unit} ran {len(words)} times"
+        for project in projects.values():
+            project.require_files()
 
     go()
-    assert fresh(convos) == project.words
+    assert fresh(convos) == words_of(projects)
+
+
+def words_of(projects: dict[str, Project]) -> dict[str, str]:
+    return {f"{place}/{name}": word for place, project in projects.items() for name, word in project.words.items()}
 
 
 def fresh(convos) -> dict[str, str]:
@@ -174,5 +186,5 @@ def fresh(convos) -> dict[str, str]:
     assert result.ret in (0, 1)
     report = json.loads((convos.path / "report.json").read_text())
     words = {"pass": "PASSED", "fail": "FAILED"}
-    found = {re.split("[/:]", group["id"])[1]: words[group["verdict"]] for group in report["groups"]}
+    found = {"/".join(group["id"].split("/")[1:-1]): words[group["verdict"]] for group in report["groups"]}
     return {name: word for name, word in found.items() if name != "zz"}

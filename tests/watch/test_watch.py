@@ -281,6 +281,35 @@ def standing(watching: Watching) -> str:
     return line.partition(" ")[2]
 
 
+def test_what_was_broken_and_holds_no_message_any_more_has_gone(convos, watch):
+    convos.say("convos/tea")
+    watching = watch()
+    assert watching.after(lambda: convos.write({"convos/tea/convo.toml": "runs = = 3\n"})) == {"convos/tea": ["ERROR"]}
+
+    def edit() -> None:
+        convos.write({"convos/tea/convo.toml": ""})
+        (convos.path / "convos/tea/0000_user.md").unlink()
+
+    assert watching.after(edit) == {}
+    assert "convos/tea has gone" in watching.said
+    assert standing(watching) == "watching 1 · nothing failed"
+
+
+def test_a_bot_that_changes_answers_anew(convos, watch):
+    application = "def pytest_convo_model(settings):\n    return lambda messages: {!r}\n"
+    convos.say("convos/script", toml=WANTS_YES + "\n")
+    convos.say("convos/own", {"conftest.py": application.format("Yes.")}, toml=WANTS_YES + "\n")
+    watching = watch("convos", "--convo-runs=1")
+    watching.press("\r")
+    watching.wait_for("watching 3 · nothing failed")
+
+    def edit() -> None:
+        convos.write({"convos/script/script.toml": '[[reply]]\ntext = "No."\n'})
+        convos.write({"convos/own/conftest.py": application.format("No.")})
+
+    assert watching.after(edit) == {"convos/own": ["FAILED"], "convos/script": ["FAILED"]}
+
+
 def test_a_case_that_goes_is_not_held_against_it(convos, serve, watch, say):
     serve(*NO_OR_YES, toml=WANTS_YES)
     toml = '[[case]]\nid = "one"\nvars = {{ it = "fine" }}\n[[case]]\nid = "two"\nvars = {{ it = "{}" }}\n'

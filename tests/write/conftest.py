@@ -52,3 +52,9 @@ class Place:
 def place(tmp_path: Path) -> Place:
     (tmp_path / "0000_user.md").write_text("Hello?\n")
     return Place(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _as_on_a_quick_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at what has arrived never takes so long that the next pieces wait: how long it takes is luck."""
+    monkeypatch.setattr("pytest_convo.write.settled._SLOW", float("inf"))
