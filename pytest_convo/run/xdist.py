@@ -14,6 +14,10 @@ AHEAD = 4
 """Items queued at a worker, for each model call that it may have in flight."""
 
 
+_INHERITED = ("_send_tests", "_check_nodes_have_same_collection", "check_schedule", "schedule")
+"""What our scheduler takes from xdist's; where one is missing it is another xdist than we know."""
+
+
 def make_scheduler(config: pytest.Config, log: Any, concurrency: int) -> Any | None:
     """The scheduler for `--dist load`, or None where xdist's own must be used.
 
@@ -23,11 +27,8 @@ def make_scheduler(config: pytest.Config, log: Any, concurrency: int) -> Any | N
     """
     from xdist.scheduler import LoadScheduling
 
-    needed = ("_send_tests", "_check_nodes_have_same_collection", "check_schedule", "schedule")
-    if config.getoption("dist") != "load" or config.getoption("maxschedchunk") is not None:
+    if not _is_plain_load(config) or not all(hasattr(LoadScheduling, name) for name in _INHERITED):
         return None
-    if not all(hasattr(LoadScheduling, name) for name in needed):
-        return None  # another xdist than we know
 
     class WindowScheduling(LoadScheduling):
         collection: list[str] | None
@@ -62,6 +63,11 @@ def make_scheduler(config: pytest.Config, log: Any, concurrency: int) -> Any | N
                 node.shutdown()
 
     return WindowScheduling(config, log)
+
+
+def _is_plain_load(config: pytest.Config) -> bool:
+    """Whether xdist spreads by load, and nobody has said how many items at once."""
+    return config.getoption("dist") == "load" and config.getoption("maxschedchunk") is None
 
 
 def restartable(scheduler: Any) -> bool:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from ..collect.state import State, existing
 from ..conversation.text import sources
 from ..errors import ConvoError
+from ..run.session import RUN
 from ..settings.files import named
-
-if TYPE_CHECKING:
-    from ..collect.state import State
 
 BY_COMMAND_LINE = "command line --convo-runs"
 """Where settings come from that a watcher has made itself."""
@@ -65,9 +64,6 @@ def collected(state: State | None, session: pytest.Session) -> dict[str, Any]:
 
 def concerns_us(item: pytest.Item) -> bool:
     """Whether a model may be asked for it, or it reads what one said; other tests beside a conversation run with it."""
-    from ..collect.state import existing
-    from ..run.session import RUN
-
     state = existing(item.config)
     beside = state is not None and state.scan(item.path.parent).is_conversation
     return RUN in item.stash or beside or "bot" in getattr(item, "fixturenames", ())
@@ -75,8 +71,6 @@ def concerns_us(item: pytest.Item) -> bool:
 
 def unit_of(item: pytest.Item) -> Path:
     """What runs by itself that an item is part of: the directory of a conversation, or else the file of the test."""
-    from ..collect.state import existing
-
     state, directory = existing(item.config), item.path.parent
     if state is not None and (state.scan(directory).is_conversation or directory in state.broken):
         return directory
@@ -85,8 +79,6 @@ def unit_of(item: pytest.Item) -> Path:
 
 def group_of(item: pytest.Item) -> str:
     """The node id under which an item gets its verdict."""
-    from ..run.session import RUN
-
     run = item.stash.get(RUN, None)
     return run.group.id if run is not None else item.nodeid
 

@@ -11,6 +11,9 @@ from typing import Any, Literal
 
 from .pool import Child
 
+SPECIAL = re.compile(r"\[|::")
+"""What ends a path and begins a test's name in an argument of pytest."""
+
 Mode = Literal["survey", "run", "record", "confirm"]
 """`survey` collects and runs nothing, `run` makes one run of each group, `confirm` all runs that the settings ask for,
 `record` the same, every question asked anew and recorded."""
@@ -78,6 +81,3 @@ def arguments(wanted: Mapping[Path, Want], rootdir: Path) -> list[str]:
         groups = [f"{rootdir}/{nodeid}" for nodeid in want.groups] if plain == unit else []
         found += groups or [str(plain)]
     return list(dict.fromkeys(found))
-
-
-SPECIAL = re.compile(r"\[|::")

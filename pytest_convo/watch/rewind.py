@@ -54,7 +54,7 @@ def edited_message(unit: Path, edits: Sequence[Change]) -> int | None:
     indexes = [
         name.index
         for change in edits
-        if change.path.parent == unit and change.before is not None and change.after is not None
+        if change.path.parent == unit and change.edited
         if (name := _message(change.path.name)) is not None
     ]
     return min(indexes, default=None)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from ..conversation.names import printable
+from ..run.spending import Spent
 from ..texts import tame
 from .channel import Note
 from .ledger import Change
@@ -138,7 +139,7 @@ def listed(names: Sequence[str]) -> str:
     return shown if len(ordered) <= MOST_NAMES else f"{shown} and {len(ordered) - MOST_NAMES} more"
 
 
-def spent(found: Any) -> str:
+def spent(found: Spent) -> str:
     """What has been spent, in a line."""
     tokens = found.billed.total_tokens
     return f"spent so far: ${found.usd:.4f}, {found.calls:,} calls, {tokens:,} tokens"

@@ -9,7 +9,6 @@ from pathlib import Path
 BAD = ("failed", "error", "inconclusive")
 """Words for a group, or for a collection, that somebody should look at."""
 
-
 ANSWERED = "nothing to answer"
 """The word for a conversation in which the bot is to say nothing: what was said of it before still holds."""
 
@@ -48,10 +47,7 @@ class Standing:
         if words or not broken:
             known.groups = words if whole else {**before, **words}
         known.broken = broken
-        both = words.keys() & before.keys()
-        return [
-            nodeid for nodeid in words if nodeid in both and {words[nodeid], before[nodeid]} == {"passed", "failed"}
-        ]
+        return [nodeid for nodeid, word in words.items() if {word, before.get(nodeid)} == {"passed", "failed"}]
 
     def forget(self, unit: Path) -> None:
         """It is there no more."""
