@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .agent.agent import Agent
+    from .agent.result import AgentResult
     from .agreement.outcome import Outcome
     from .bot.callable import CallableModel
     from .bot.model import ChatModel
@@ -21,8 +23,13 @@ if TYPE_CHECKING:
     from .conversation.transcript import Transcript
     from .errors import BotFailure, ConvoError, HarnessError
     from .prompt.request import Request, ToolSpec
+    from .sandbox.base import SandboxSpec
+    from .sandbox.tool import AgentTool
 
 __all__ = [
+    "Agent",
+    "AgentResult",
+    "AgentTool",
     "BotFailure",
     "CallableModel",
     "ChatModel",
@@ -36,6 +43,7 @@ __all__ = [
     "Outcome",
     "Reply",
     "Request",
+    "SandboxSpec",
     "ScriptedModel",
     "Tool",
     "ToolCall",
@@ -45,6 +53,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Agent": ".agent.agent",
+    "AgentResult": ".agent.result",
+    "AgentTool": ".sandbox.tool",
     "BotFailure": ".errors",
     "CallableModel": ".bot.callable",
     "ChatModel": ".bot.model",
@@ -58,6 +69,7 @@ _HOMES = {
     "Outcome": ".agreement.outcome",
     "Reply": ".conversation.reply",
     "Request": ".prompt.request",
+    "SandboxSpec": ".sandbox.base",
     "ScriptedModel": ".bot.scripted",
     "Tool": ".bot.tools",
     "ToolCall": ".conversation.message",

@@ -126,6 +126,26 @@ class RedactionError(HarnessError):
     transient = False
 
 
+class SandboxError(HarnessError):
+    """The place in which an agent works failed: never the agent's fault, and never what a command wrote."""
+
+    transient = False
+
+
+class SandboxUnavailable(SandboxError):
+    """There is no engine, no image, or no permission: no sandbox could be made."""
+
+
+class SandboxDied(SandboxError):
+    """A sandbox has gone away while it was used."""
+
+    transient = True
+
+
+class ToolInstallError(SandboxError):
+    """A tool could not be installed, verified or set up: which one, by which command, with which return code."""
+
+
 class CheckError(HarnessError):
     """A check could not be evaluated."""
 

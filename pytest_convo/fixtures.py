@@ -1,4 +1,6 @@
-"""The fixtures: `convo`, what the bot said in this run; `bot`, to ask; `convo_snapshot`, to compare with."""
+"""The fixtures: `convo`, what the bot said in this run; `bot`, to ask; `agent` and `sandbox`, to have work done;
+`convo_snapshot`, to compare with.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,10 @@ import pytest
 
 if TYPE_CHECKING:
     from .collect.asking import Bot
+    from .collect.hands import Agents
     from .collect.snapshot import ConvoSnapshot
     from .conversation.transcript import Transcript
+    from .sandbox.base import Sandbox
 
 
 @pytest.fixture
@@ -32,6 +36,28 @@ def bot(request: pytest.FixtureRequest) -> Iterator[Bot]:
     made = Bot(request.node)
     yield made
     made.close()
+
+
+@pytest.fixture
+def agent(request: pytest.FixtureRequest) -> Iterator[Agents]:
+    """Agents as the nearest settings have them: `agent.run(task)`, or `agent(kind=…, folder=…).run(task)`.
+
+    They ask the bot of the nearest convo.toml, and work in sandboxes of their own.
+    """
+    from .collect.hands import Agents
+
+    made = Agents(request.node)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """A sandbox as the nearest settings have it: `sandbox.execute("ls").output`; it ends with the test."""
+    from .collect.hands import opened
+
+    with opened(request.node) as made:
+        yield made
 
 
 @pytest.fixture

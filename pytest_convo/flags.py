@@ -14,6 +14,9 @@ INCONCLUSIVE = ("error", "fail", "skip")
 RecordMode = Literal["none", "auto", "new", "all"]
 RECORD: tuple[RecordMode, ...] = get_args(RecordMode)
 
+Sandboxes = Literal["auto", "require", "skip"]
+SANDBOX: tuple[Sandboxes, ...] = get_args(Sandboxes)
+
 BASELINE = "convo-baseline.json"
 """The file of the baseline, at the rootdir, unless `--convo-baseline` names another."""
 
@@ -29,6 +32,7 @@ OF_A_SESSION = {
     "concurrency": "model calls in flight",
     "inconclusive": "error, fail or skip",
     "record": "none, auto, new or all",
+    "sandbox": "auto, require or skip",
     "max_usd": "US dollars that a session may cost",
     "max_calls": "model calls that a session may make",
     "max_tokens": "tokens that a session may use",
@@ -116,6 +120,15 @@ OPTIONS = (
         AFTER_EQUALS,
     ),
     Option("watch-tools", "with --convo-watch: ask before a tool's result is sent to the bot", how=SWITCH),
+    Option(
+        "sandbox",
+        "agents' tasks where no container engine answers: auto skips them, and is require where CI=true (default); "
+        "require: each run is an error; skip",
+        how={"choices": SANDBOX},
+    ),
+    Option("oracle", "run the solution of each task in the agent's place: it must pass, and nothing else", how=SWITCH),
+    Option("keep-sandbox", "leave the sandboxes of agents that failed, and print how to enter them", how=SWITCH),
+    Option("prune", "remove the images that were made for tasks and tools, and end", how=SWITCH),
     Option("explain", "print each setting of the given directories with the place it came from", how=SWITCH),
     Option("schema", "print the JSON schema of convo.toml", how=SWITCH),
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pytest
 
-from .flags import BASELINE, INCONCLUSIVE, RECORD, SETTINGS, RecordMode
+from .flags import BASELINE, INCONCLUSIVE, RECORD, SANDBOX, SETTINGS, RecordMode, Sandboxes
 
 if TYPE_CHECKING:
     from .settings.resolve import Layer
@@ -62,6 +62,12 @@ class Options:
     next: bool
     """Whether an empty next message is offered to whoever writes the user's."""
     cut: Cut | None
+    sandbox: Sandboxes
+    """What becomes of a task where there is no engine: skipped, an error, or as it is best for who asks."""
+    oracle: bool
+    """Whether the solutions of tasks are run in place of agents."""
+    keep_sandbox: bool
+    """Whether the sandboxes of runs that failed are left, for somebody to look into."""
 
     @property
     def full(self) -> bool:
@@ -89,6 +95,9 @@ def read(config: pytest.Config) -> Options:
         write=config.getoption("convo_write"),
         next=config.getoption("convo_next"),
         cut=_cut(config),
+        sandbox=_first(config, "sandbox", "auto", _one_of(SANDBOX)),
+        oracle=config.getoption("convo_oracle"),
+        keep_sandbox=config.getoption("convo_keep_sandbox"),
         **_gate(config),
     )
 

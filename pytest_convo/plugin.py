@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from . import flags, options
-from .fixtures import bot, convo, convo_snapshot
+from .fixtures import agent, bot, convo, convo_snapshot, sandbox
 from .hearing import Reports, needed_reporter, reporter_of, state_of
+from .layout import RECORDINGS, TASK, TASK_FOLDERS, may_be_message_file
 
-__all__ = ["bot", "convo", "convo_snapshot"]
-
+__all__ = ["agent", "bot", "convo", "convo_snapshot", "sandbox"]
 
 # -- start
 
@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from .collect.state import of
 
         of(config).check()
-    if any(map(_may_be_message_file, config.args)):
+    if any(map(may_be_message_file, config.args)):
         from .collect.arguments import directed
 
         config.args[:] = [directed(config, argument) for argument in config.args]
@@ -68,6 +68,10 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         from .report.settings import show
 
         return show(config)
+    if config.getoption("convo_prune"):
+        from .report.pruning import prune
+
+        return prune(config)
     if config.getoption("convo_watch"):
         from .watch.command import watch
 
@@ -87,23 +91,26 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    if collection_path.name == "__recordings__" and state_of(config) is not None:
+    if collection_path.name == RECORDINGS and state_of(config) is not None:
         return True  # there is one beside each conversation, with folders of its own and no test in any
+    # The names first: it is asked for every file and directory of every project.
+    if collection_path.name in TASK_FOLDERS and (collection_path.parent / TASK).is_file():
+        from .collect.task import is_tasks_own
+
+        return is_tasks_own(collection_path) or None
     return None
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path.name != "convo.toml" and not _may_be_message_file(file_path.name):
+    if file_path.name == TASK:
+        from .collect.task import collect_file as collect_task
+
+        return collect_task(file_path, parent)
+    if file_path.name != "convo.toml" and not may_be_message_file(file_path.name):
         return None
     from .collect.conversation import collect_file
 
     return collect_file(file_path, parent)
-
-
-def _may_be_message_file(path: str) -> bool:
-    """Whether the path, maybe of a node id, could be that of a message file: a look at a few characters."""
-    name = path.partition("::")[0].rpartition("/")[2]
-    return name[:4].isdecimal() and name[4:5] == "_"
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

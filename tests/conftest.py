@@ -1,17 +1,29 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
 import json
+import os
 import pkgutil
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pytest_convo
 from pytest_convo.agreement.classes import normalise
+from pytest_convo.errors import SandboxUnavailable
+from pytest_convo.sandbox.engine import find
+from pytest_convo.testing import images
+from tests import forked
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from pytest_convo.sandbox.engine import Engine
 
 XDIST = ["-p", "xdist.plugin"]
 MODES = {
@@ -85,12 +97,9 @@ class Convos:
         return self.say(name, {"votes.json": spec, "checks.py": VOTE}, toml=toml)
 
     def run(self, *args: str) -> pytest.RunResult:
-        """The result, made in this process unless workers are wanted; what broke inside pytest fails the test."""
+        """The result, made in this process and in forked workers; what broke inside pytest fails the test."""
         self.pytester.plugins.clear()
-        if "-n2" in args:
-            result = self.pytester.runpytest_subprocess(*args, timeout=60)
-        else:
-            result = self.pytester.runpytest_inprocess(*args)
+        result = self.pytester.runpytest_inprocess(*args)
         told = result.stdout.str() + result.stderr.str()
         assert "Traceback" not in told
         assert "INTERNALERROR" not in told
@@ -106,20 +115,25 @@ class Convos:
 
 
 @pytest.fixture(scope="session")
-def loaded() -> None:
+def loaded() -> Iterator[None]:
     """All of ours is imported, and what it imports late: a session in this process then need not do so each time.
 
-    pytester forgets after each session what was imported in it.
+    pytester forgets after each session what was imported in it. The workers of such a session are forked from a
+    process that has imported the same.
     """
-    importlib.import_module("openai.resources.chat")
-    for module in pkgutil.walk_packages(pytest_convo.__path__, "pytest_convo."):
-        if module.name != "pytest_convo.plugin":
-            importlib.import_module(module.name)
+    ours = [module.name for module in pkgutil.walk_packages(pytest_convo.__path__, "pytest_convo.")]
+    needed = ["openai.resources.chat", *(name for name in ours if name != "pytest_convo.plugin")]
+    for module in needed:
+        importlib.import_module(module)
+    with forked.workers(["pytest", "xdist.remote", *needed]):
+        yield
 
 
 @pytest.fixture
 def convos(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, loaded: None) -> Convos:
     """A fresh project; nothing of this machine's environment reaches it, and no plugin but ours."""
+    # Two versions of a file within a second would be one to the cache of compiled files, which knows whole seconds.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_PLUGINS", "pytest_convo.plugin")
     for name in (
@@ -165,7 +179,13 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def run(convos: Convos, mode: str) -> Callable[..., pytest.RunResult]:
-    """Run pytest in a process of its own, in each mode in turn."""
+    """Run pytest in each mode in turn."""
+    return lambda *args: convos.run(*MODES[mode], *args)
+
+
+@pytest.fixture
+def run_apart(convos: Convos, mode: str) -> Callable[..., pytest.RunResult]:
+    """Run pytest in each mode in turn, with new Pythons: where checks sleep, threads are left when a session ends."""
     convos.pytester.plugins.clear()
     return lambda *args: convos.pytester.runpytest_subprocess(*MODES[mode], *args, timeout=60)
 
@@ -188,3 +208,56 @@ def all_compared() -> Callable[[Sequence[str], Callable[[str, str], bool]], list
         return found
 
     return all_compared
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("engine") and isinstance(found := engine_or_reason(), str):
+        if os.environ.get("CONVO_TEST_ENGINE") == "require":
+            pytest.fail(found, pytrace=False)
+        pytest.skip(found)
+
+
+@functools.cache
+def engine_or_reason() -> Engine | str:
+    try:
+        return find()
+    except SandboxUnavailable as reason:
+        return str(reason)
+
+
+@pytest.fixture(scope="session")
+def client() -> DockerClient:
+    """The engine's client, for a test that is marked `engine`."""
+    found = engine_or_reason()
+    assert not isinstance(found, str), "a test that uses an engine must be marked `engine`"
+    return found.client
+
+
+@pytest.fixture(scope="session")
+def hostbin(client: DockerClient) -> str:
+    """An image of this machine's programs."""
+    return images.hostbin(client)
+
+
+@pytest.fixture(scope="session")
+def busybox(client: DockerClient) -> str:
+    """An image of busybox."""
+    return images.busybox(client)
+
+
+@pytest.fixture(scope="session")
+def hostpython(client: DockerClient) -> str:
+    """An image of this machine's programs and its Python."""
+    return images.hostpython(client)
+
+
+@pytest.fixture(scope="session")
+def busybox_1_36(client: DockerClient, busybox: str) -> str:
+    """The image of the examples, `busybox:1.36`; without a registry, this machine's own busybox goes by that name."""
+    from docker.errors import ImageNotFound
+
+    try:
+        client.images.get("busybox:1.36")
+    except ImageNotFound:
+        client.images.get(busybox).tag("busybox", "1.36")
+    return "busybox:1.36"

@@ -48,7 +48,7 @@ async def answer(
         try:
             while True:
                 request = build(system=system, history=[*history, *messages], tools=specs, bot=bot)
-                reply = await _ask(model, request, stream)
+                reply = await ask(model, request, stream)
                 replies.append(reply)
                 messages.append(reply.to_message())
                 if not reply.calls or not reply.whole or "tools" in bot.request:
@@ -61,7 +61,8 @@ async def answer(
             raise
 
 
-async def _ask(model: ChatModel, request: Request, stream: Callable[[str], None] | None) -> Reply:
+async def ask(model: ChatModel, request: Request, stream: Callable[[str], None] | None = None) -> Reply:
+    """The model's reply to one request; who observes is told of both."""
     tell("request", attempt=1, body=request.body())
     reply = replied(model, await model.complete(request, stream))
     tell(

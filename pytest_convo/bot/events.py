@@ -10,6 +10,9 @@ from typing import Any
 Observer = Callable[[Mapping[str, Any]], None]
 """Hears of each event: its `kind` and its fields, all of them builtins. Tools may tell from threads of their own."""
 
+CLAIMED = "claim"
+"""The kind of the event that tells what an agent said of itself, and whether its verifier says otherwise."""
+
 _observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
 
 

@@ -12,11 +12,12 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
+from time import monotonic
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_running: dict[int, str] = {}
+_running: dict[threading.Thread, str] = {}
 
 
 async def in_thread(function: Callable[..., T], *args: Any, name: str | None = None) -> T:
@@ -40,15 +41,18 @@ def name_of(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def running() -> list[str]:
-    """The names of the functions that have not returned yet, the oldest first."""
+def running(patience: float = 0.0) -> list[str]:
+    """The names of the functions that have not returned yet, or not within `patience` seconds; the oldest first."""
+    deadline = monotonic() + patience
+    for thread in list(_running):
+        thread.join(max(0.0, deadline - monotonic()))
     return list(_running.values())
 
 
 def _serve(future: Future[T], call: Callable[[], T], name: str) -> None:
     if not future.set_running_or_notify_cancel():
         return
-    _running[threading.get_ident()] = name
+    _running[threading.current_thread()] = name
     try:
         result = call()
     except (SystemExit, StopIteration) as error:
@@ -61,4 +65,4 @@ def _serve(future: Future[T], call: Callable[[], T], name: str) -> None:
     else:
         future.set_result(result)
     finally:
-        del _running[threading.get_ident()]
+        del _running[threading.current_thread()]

@@ -60,13 +60,17 @@ class Tool:
         """The tool as a request has it."""
         return ToolSpec(self.name, self.description, self.parameters)
 
+    def read(self, arguments: str) -> dict[str, Any]:
+        """JSON `arguments` as the function takes them; `ArgumentsError` where they do not fit its schema."""
+        assert self._arguments is not None
+        return self._arguments.read(arguments)
+
     async def call(self, arguments: str) -> Any:
         """Call the function with JSON `arguments`: on the loop where it is async, else in a daemon thread.
 
         Raises `ArgumentsError`, and whatever the function raises.
         """
-        assert self._arguments is not None
-        values = self._arguments.read(arguments)
+        values = self.read(arguments)
         if is_async(self.function):
             return await self.function(**values)
         result = await in_thread(lambda: self.function(**values), name=self.name)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -22,6 +22,7 @@ from ..conversation.reply import Reply
 from ..conversation.transcript import Transcript, Turn
 from ..errors import BotFailure, ConvoError, HarnessError
 from ..record.recording import RunRecording
+from ..redaction import Redactor
 from ..run.measure import Event, Measurement, measure
 from ..run.redact import REDACTOR
 from ..run.session import RUN
@@ -30,10 +31,18 @@ from ..run.told import MEASURED
 from .asked import Asked, messages_of
 from .chat import Chat
 from .recordings import of_test
+from .sandboxes import skip_without_engine
 from .setup import Setup
 from .spec import redactor_at, specs
-from .state import of
+from .state import ORACLE_ALONE, of
 from .waiting import wait_for
+
+if TYPE_CHECKING:
+    from ..agent.result import AgentResult
+    from ..bot.model import ChatModel
+    from ..bot.tools import Known
+
+T = TypeVar("T")
 
 ENDED = pytest.StashKey[bool]()
 """Whether a test ended by itself: it returned, or said that something is not as it should be."""
@@ -47,11 +56,14 @@ def ended(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
 
 def transcript(item: pytest.Item) -> Transcript:
     """The transcript that `item` reads; raises what kept it from coming."""
-    run = item.stash.get(RUN, None)
+    run, state = item.stash.get(RUN, None), of(item.config)
+    if state.options.oracle:
+        raise Skipped(ORACLE_ALONE, _use_item_location=True)
     if run is None or run.spec is None:
         msg = "the conversation has no turn for the bot to answer"
         raise Skipped(msg, _use_item_location=True)
     measurement = wait_for(item)
+    skip_without_engine(state, run.spec.settings, measurement.error)
     if measurement.transcript is None or measurement.error is not None:
         measurement.raise_unless_passed()
     assert measurement.transcript is not None
@@ -62,6 +74,8 @@ class Bot:
     """Asks the bot of the nearest convo.toml, for one test; what it asks is counted and kept with the test's run."""
 
     def __init__(self, item: pytest.Item) -> None:
+        if of(item.config).options.oracle:
+            raise Skipped(ORACLE_ALONE, _use_item_location=True)
         self._item = item
         self._run = item.stash[RUN].number if RUN in item.stash else 1
         self._runs = of(item.config).runs
@@ -129,6 +143,39 @@ class Bot:
         assert measured.transcript is not None
         return measured.transcript
 
+    def hide(self, names: Iterable[str]) -> None:
+        """Take the values of these variables for secrets, too: agents of this test are given them."""
+        redactor = Redactor.of_environment(names=names)
+        self._item.stash[REDACTOR] = self._item.stash[REDACTOR].also(redactor)
+        self._recording.hide(redactor)
+
+    def wait(self, future: Future[T]) -> T:
+        """Wait for what was submitted."""
+        return self._runs.wait(future)
+
+    def work(self, work: Callable[..., Awaitable[AgentResult]]) -> Future[AgentResult]:
+        """Have an agent work, whose model is `model()`; `work` takes `observe`, `idle` and `known`."""
+        return self._runs.engine.submit(lambda idle: self._worked(work, idle))
+
+    def model(self) -> ChatModel:
+        """This test's bot as a model, which answers from the test's recording where there is one."""
+        return self._recording.around(lambda: self.setup.model(self._run))
+
+    async def _worked(self, work: Callable[..., Awaitable[AgentResult]], idle: Any) -> AgentResult:
+        async with self._watched(), sheltered():
+            result = await work(observe=self._hear, idle=idle, known=self._known)
+        self._messages.extend(result.transcript.messages)
+        self._turns.extend(result.transcript.turns)
+        self._keep()
+        return result
+
+    def _hear(self, event: Event) -> None:
+        self._events.append({"at": round(time.perf_counter() - self._began, 4), **event})
+
+    @property
+    def _known(self) -> Known | None:
+        return self._recording.known_result if self.setup.settings.record.tools == "replay" else None
+
     def close(self) -> None:
         """The test is over: save what it asked, where that is recorded and the test came to an end of its own."""
         if (
@@ -141,10 +188,11 @@ class Bot:
 
     @cached_property
     def _recording(self) -> RunRecording:
-        return of_test(self._item, self._setup.redactor)
+        return of_test(self._item, self.setup.redactor)
 
     @cached_property
-    def _setup(self) -> Setup:
+    def setup(self) -> Setup:
+        """The settings, the prompt and the tools of the test's own directory."""
         return Setup.of(self._item)
 
     def _submit(
@@ -154,7 +202,7 @@ class Bot:
         tools: Sequence[Callable[..., Any]] | None,
         request: Mapping[str, Any],
     ) -> Future[Turn]:
-        setup = self._setup
+        setup = self.setup
         return self._runs.engine.submit(lambda idle: self._answer(setup, history, system, tools, request, idle))
 
     async def _answer(
@@ -169,17 +217,16 @@ class Bot:
         from ..bot.answer import answer
         from ..bot.tools import make_tools
 
-        recording = self._recording
         async with self._watched(), within(setup.settings.timeout), sheltered():
             reply, messages = await answer(
-                recording.around(lambda: setup.model(self._run)),
+                self.model(),
                 system=setup.system if system is None else system or None,
                 history=history,
                 tools=setup.tools(self._run) if tools is None else make_tools([tools]),
                 bot=setup.bot(request),
-                observe=lambda event: self._events.append({"at": round(time.perf_counter() - self._began, 4), **event}),
+                observe=self._hear,
                 idle=idle,
-                known=recording.known_result if setup.settings.record.tools == "replay" else None,
+                known=self._known,
             )
         self._messages.extend([*history, *messages])
         turn = Turn(len(self._messages) - 1, reply, tuple(messages))

@@ -18,7 +18,7 @@ from ..run.told import relative
 from .errors import told_as_collect_error
 from .identity import of_conversation
 from .spec import group, require_plain, specs_of_all
-from .state import of
+from .state import ORACLE_ALONE, of
 from .waiting import wait_for
 
 
@@ -76,16 +76,21 @@ class Case(pytest.Collector):
         return runs(self, self.spec)
 
 
-def runs(parent: pytest.Collector, spec: Spec) -> Iterator[pytest.Item]:
+def runs(parent: pytest.Collector, spec: Spec, kind: type[ConversationRun] | None = None) -> Iterator[pytest.Item]:
     """The items of a group, one for each run that the settings ask for."""
     whole = group(of(parent.config), parent.nodeid, spec.settings, partial(of_conversation, spec), compares=True)
     if not spec.conversation.turns:
         whole.declared = 1
     for number in whole.numbers:
-        item: pytest.Item = ConversationRun.from_parent(parent, name=f"run-{number}", spec=spec)
+        item: pytest.Item = (kind or ConversationRun).from_parent(parent, name=f"run-{number}", spec=spec)
         item.stash[REDACTOR] = spec.redactor
-        item.stash[RUN] = Run(whole, number, spec if spec.conversation.turns else None, judged=True)
+        item.stash[RUN] = Run(whole, number, spec if is_played(parent.config, spec) else None, judged=True)
         yield item
+
+
+def is_played(config: pytest.Config, spec: Spec) -> bool:
+    """Whether there is anything to play, in this session: the oracle of tasks asks no model."""
+    return bool(spec.conversation.turns) and (spec.player is not None or not of(config).options.oracle)
 
 
 class ConversationRun(pytest.Item):
@@ -99,6 +104,8 @@ class ConversationRun(pytest.Item):
     def runtest(self) -> None:
         if not self.spec.conversation.turns:
             raise Skipped(self.spec.conversation.skip_reason, _use_item_location=True)
+        if not is_played(self.config, self.spec):
+            raise Skipped(ORACLE_ALONE, _use_item_location=True)
         wait_for(self).raise_unless_passed()
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

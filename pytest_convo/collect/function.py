@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ..layout import TASK
 from ..run.group import Group
 from ..run.measure import Spec
 from ..run.redact import REDACTOR
@@ -85,14 +86,14 @@ class RedundantFunction(pytest.Collector):
             return [None], [None]
         directory = self.path.parent
         state = of(self.config)
-        if not state.scan(directory).is_conversation:
+        if not state.scan(directory).is_conversation and state.resolver.task(directory) is None:
             msg = (
-                f"{self.path}: {self.name} takes `convo`, but {directory.name}/ holds no conversation\n"
+                f"{self.path}: {self.name} takes `convo`, but {directory.name}/ holds no conversation, and no task\n"
                 "  put the test beside the message files, or take `bot` and ask `bot.conversation(path)`"
             )
             raise self.CollectError(msg)
         if directory in state.broken:
-            msg = f"the conversation beside it cannot be read: see {directory / str(state.scan(directory).title)}"
+            msg = f"the conversation beside it cannot be read: see {directory / (state.scan(directory).title or TASK)}"
             raise self.CollectError(relative(msg, self.config))
         ids = list(cases(state, directory))
         return ids, list(specs(self, directory, ids))
@@ -121,7 +122,8 @@ def runs(parent: pytest.Collector, function: pytest.Function, spec: Spec | None)
     for number in whole.numbers:
         item = _copy(parent, function, f"run-{number}")
         item.stash[REDACTOR] = redactor
-        item.stash[RUN] = Run(whole, number, spec if spec is not None and spec.conversation.turns else None)
+        read = spec if spec is not None and spec.conversation.turns and not of(parent.config).options.oracle else None
+        item.stash[RUN] = Run(whole, number, read)
         yield item
 
 

@@ -34,7 +34,10 @@ def of_conversation(spec: Spec) -> Identity:
     """The identity of a conversation, or of one case of it."""
     given = spec.conversation.messages
     asked = [message.to_api() for index in sorted(given) for message in given[index] if message.role in _ASKED]
-    return {"messages": _digest(asked), "checks": dict(_checks(spec.settings.expect, _asked_as(spec)))}
+    checks = dict(_checks(spec.settings.expect, _asked_as(spec)))
+    if spec.player is not None:
+        checks |= spec.player.identity
+    return {"messages": _digest(asked), "checks": checks}
 
 
 def of_function(function: pytest.Function, spec: Spec | None) -> Identity:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..layout import RECORDINGS
 from ..record.recording import RunRecording
-from ..record.stale import ANSWERS, ROOT, is_of_probes, probes_file, stale_files
+from ..record.stale import ANSWERS, is_of_probes, probes_file, stale_files
 from ..redaction import Redactor
 from ..run.session import RUN, Run
 from .naming import file_name
@@ -59,7 +60,7 @@ def of_test(item: pytest.Item, redactor: Redactor) -> RunRecording:
 def _open(
     state: State, directory: Path, folders: Sequence[str], redactor: Redactor, name: str, *, live: bool = False
 ) -> RunRecording:
-    root, mode = directory / ROOT, state.options.record
+    root, mode = directory / RECORDINGS, state.options.record
     if state.fresh or (live and mode == "auto"):  # nothing recorded answers it, and nothing of it is kept
         return RunRecording(root / "of no such run" / name, root, "auto", redactor)
     return RunRecording(root.joinpath(*folders, name), root, "all" if live and mode == "new" else mode, redactor)
@@ -82,7 +83,7 @@ def complete(state: State, directory: Path, case: str | None, runs: int) -> bool
     """Whether a recording is there for every run, so that as a rule nobody need be asked."""
     if state.options.record in ("none", "all") or state.options.write:
         return state.options.record == "none"
-    folder = directory.joinpath(ROOT, *([case] if case else []))
+    folder = directory.joinpath(RECORDINGS, *([case] if case else []))
     return all((folder / _of_run(run)).exists() for run in range(1, runs + 1))
 
 
@@ -94,7 +95,7 @@ def first_digest(spec: Spec) -> bytes:
     if spec.tools is not None:
         return b""
     history = spec.conversation.history(spec.conversation.turns[0], {})
-    request = build(system=spec.system, history=history, tools=(), bot=spec.settings.bot)
+    request = build(system=spec.system, history=history, tools=spec.declared(), bot=spec.settings.bot)
     return digest(spec.redactor.deep(body_of(request))).encode()
 
 
@@ -132,7 +133,7 @@ def survey(state: State, items: Sequence[pytest.Item]) -> Survey:
     beside: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
     for item in items:
         beside[item.path.parent].append(item)
-    roots = sorted(directory / ROOT for directory in beside if (directory / ROOT).is_dir())
+    roots = sorted(directory / RECORDINGS for directory in beside if (directory / RECORDINGS).is_dir())
     if looks_for_a_part(state.config):
         return Survey(tuple(map(str, roots)))
     fewer_runs = state.options.write or state.resolver.overrides("runs")
@@ -152,7 +153,7 @@ def _recordings(item: pytest.Item) -> Iterator[Path]:
     Any test may ask: `request.getfixturevalue("bot")` shows nowhere.
     """
     run: Run | None = item.stash.get(RUN, None)
-    root = item.path.parent / ROOT
+    root = item.path.parent / RECORDINGS
     if run is not None and run.spec is not None:
         yield root.joinpath(*([run.spec.case] if run.spec.case else []), _of_run(run.number))
         yield from run.spec.beside

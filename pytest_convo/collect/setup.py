@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .models import model_maker
-from .spec import redactor, system_prompt, tools_maker
+from .spec import agent_tools, redactor, system_prompt, tools_maker
 from .state import of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Setup:
         directory = item.path.parent
         settings = state.resolver.resolve(directory).settings
         hook = state.hook(directory)
-        hidden = redactor(settings, hook)
+        hidden = redactor(settings, hook, [name for tool in agent_tools(settings) for name in tool.secrets])
         return cls(
             settings,
             system_prompt(state, directory, settings),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..conversation.conversation import Conversation
     from ..conversation.reply import Reply
     from ..run.alike import Likeness
+    from ..sandbox.tool import AgentTool
     from ..settings.model import Settings
 
 
@@ -42,8 +43,8 @@ def specs_of_all(node: pytest.Item | pytest.Collector, directory: Path) -> tuple
     """The ids of a conversation's cases, and each as it can be run; `FormatErrors` with everything that is wrong."""
     state = of(node.config)
     errors: list[ConvoError] = list(state.scan(directory).errors)
-    ids: Sequence[str | None] | None = _try(errors, partial(cases, state, directory))
-    found: Sequence[Spec] | None = _try(errors, partial(specs, node, directory, ids)) if ids is not None else None
+    ids: Sequence[str | None] | None = gathered(errors, partial(cases, state, directory))
+    found: Sequence[Spec] | None = gathered(errors, partial(specs, node, directory, ids)) if ids is not None else None
     if errors or ids is None or found is None:
         raise FormatErrors(list({str(error): error for error in errors}.values()))
     return ids, found
@@ -58,7 +59,7 @@ def specs(node: pytest.Item | pytest.Collector, directory: Path, ids: Sequence[s
     errors: list[ConvoError] = []
     for case in ids:
         if (directory, case) not in state.specs:
-            state.specs[directory, case] = _try(errors, partial(_read, state, directory, case))
+            state.specs[directory, case] = gathered(errors, partial(_read, state, directory, case))
     if errors:
         for case in ids:
             del state.specs[directory, case]
@@ -67,7 +68,14 @@ def specs(node: pytest.Item | pytest.Collector, directory: Path, ids: Sequence[s
 
 
 def _read(state: State, directory: Path, case: str | None) -> Spec:
-    from ..check.python import HookCheck, PythonCheck
+    if (task := state.resolver.task(directory)) is not None:
+        from .task_spec import task_spec
+
+        return task_spec(state, task)
+    return _conversation_spec(state, directory, case)
+
+
+def _conversation_spec(state: State, directory: Path, case: str | None) -> Spec:
     from ..check.run import asks
 
     hook = state.hook(directory)
@@ -79,8 +87,8 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
     if settings.bot.provider == "openai" and not complete(state, directory, case, settings.runs):
         state.preload()
     judging = Judging(state, directory, case, settings, hook, hidden, conversation)
-    checks = _checks(judging, resolved.mistake)
-    likeness = _likeness(judging, resolved.mistake)
+    checks = checks_of(judging, resolved.mistake)
+    likeness = likeness_of(judging, resolved.mistake)
     return Spec(
         directory=directory,
         case=case,
@@ -93,13 +101,20 @@ def _read(state: State, directory: Path, case: str | None) -> Spec:
         redactor=hidden,
         recording=of_conversation(state, directory, case, hidden),
         cases=len(cases(state, directory)),
-        slow=any(isinstance(check, PythonCheck | HookCheck) for turn in checks.values() for check in turn),
+        slow=runs_code(checks),
         asking=asks(checks),
         likeness=likeness,
         beside=judging.recordings(checks, likeness),
         scribe=_scribe(state, directory, case, hidden, conversation),
         writes=state.options.write,
     )
+
+
+def runs_code(checks: Checks) -> bool:
+    """Whether a check runs a user's code."""
+    from ..check.python import HookCheck, PythonCheck
+
+    return any(isinstance(check, PythonCheck | HookCheck) for several in checks.values() for check in several)
 
 
 def _scribe(
@@ -120,18 +135,18 @@ def _asked(
     from ..conversation.conversation import read
 
     errors: list[ConvoError] = []
-    system = _try(errors, partial(system_prompt, state, directory, settings))
+    system = gathered(errors, partial(system_prompt, state, directory, settings))
     scan = state.scan(directory)
-    conversation = _try(
+    conversation = gathered(
         errors, partial(read, directory, variables=settings.vars, regenerate=settings.regenerate, scan=scan)
     )
-    _try(errors, partial(model, 1))
+    gathered(errors, partial(model, 1))
     if errors:
         raise FormatErrors(errors)
     return system, conversation
 
 
-def _checks(judging: Judging, mistake: Mistake) -> Checks:
+def checks_of(judging: Judging, mistake: Mistake) -> Checks:
     """The checks of each turn; `SettingsError` or `FormatErrors` where there is one that cannot be used."""
     from ..check.build import checks_for
 
@@ -152,7 +167,7 @@ def _checks(judging: Judging, mistake: Mistake) -> Checks:
     )
 
 
-def _likeness(judging: Judging, mistake: Mistake) -> Likeness | None:
+def likeness_of(judging: Judging, mistake: Mistake) -> Likeness | None:
     """When two answers say the same; `SettingsError`, with the place of it, where `[agree]` cannot be used."""
     try:
         return judging.likeness()
@@ -161,15 +176,26 @@ def _likeness(judging: Judging, mistake: Mistake) -> Likeness | None:
         raise told from None
 
 
-def redactor(settings: Settings, hook: Any) -> Redactor:
+def redactor(settings: Settings, hook: Any, further: Sequence[str] = ()) -> Redactor:
     """What takes out the secrets of the environment, of the settings' patterns and of the conftests' functions.
+
+    `further` are names of variables whose values are secrets, whatever they are called.
 
     pluggy has the nearest conftest first; what it does comes last.
     """
     functions = [impl.function for impl in hook.pytest_convo_redact.get_hookimpls()]
     asked = (settings.bot, settings.judge, settings.embeddings)
     names = [who.api_key_env for who in asked if who.api_key_env is not None]
-    return Redactor.of_environment(names=names, patterns=settings.record.secrets, functions=functions)
+    return Redactor.of_environment(names=[*names, *further], patterns=settings.record.secrets, functions=functions)
+
+
+def agent_tools(settings: Settings) -> tuple[AgentTool, ...]:
+    """The tools that the settings name for agents, as their files have them; `ConvoError` for what is wrong in one."""
+    if not settings.tools:
+        return ()
+    from ..sandbox.tool_file import read_tool
+
+    return tuple(read_tool(path) for path in settings.tools)
 
 
 def require_plain(name: str, redactor: Redactor, path: Path) -> None:
@@ -186,9 +212,10 @@ def redactor_at(state: State, directory: Path) -> Redactor:
     for above in (directory, *directory.parents):
         try:
             settings = state.resolver.resolve(above).settings
+            secrets = [name for tool in agent_tools(settings) for name in tool.secrets]
         except ConvoError:
             continue
-        return redactor(settings, state.hook(directory))
+        return redactor(settings, state.hook(directory), secrets)
     return redactor(Settings(), state.hook(directory))
 
 
@@ -205,7 +232,8 @@ def _price(settings: Settings, hook: Any) -> Callable[[Reply], float | None]:
     return price
 
 
-def _try(errors: list[ConvoError], make: Callable[[], Any]) -> Any:
+def gathered(errors: list[ConvoError], make: Callable[[], Any]) -> Any:
+    """What `make` gives; None where it raises what goes to `errors` instead."""
     try:
         return make()
     except FormatErrors as several:
@@ -253,7 +281,7 @@ def group(
     options = state.options
     return Group(
         node_id,
-        state.fresh or (1 if options.write else settings.runs),
+        state.fresh or (1 if options.write or options.oracle else settings.runs),
         settings.agreement,
         settings.good,
         settings.bad,

@@ -20,6 +20,7 @@ from ..run.session import RunSession
 from .garbage import Garbage
 
 if TYPE_CHECKING:
+    from ..agent.host import Host
     from ..bot.gate import Ask
     from ..conversation.scan import Scan
     from ..judge.forms import Place
@@ -38,6 +39,13 @@ GATE: pytest.StashKey[Ask] = pytest.StashKey()
 
 STORE = pytest.StashKey[Path]()
 """Where answers are kept for as long as somebody watches, so that none is asked for twice; in the config's stash."""
+
+
+PATIENCE = 5.0
+"""Seconds for what worked in sandboxes to notice that they have gone."""
+
+ORACLE_ALONE = "--convo-oracle runs the solutions of tasks, and asks no model"
+"""Why everything else is skipped then."""
 
 
 class State:
@@ -76,6 +84,14 @@ class State:
         """Import the SDK beside the collection, once: it takes a third of a second, and collection reads files."""
         if self._preload.ident is None and not self.config.option.collectonly:
             self._preload.start()
+
+    @cached_property
+    def host(self) -> Host:
+        """Where agents work; the workers of a session share the places."""
+        from ..agent.host import AT_ONCE, Host
+
+        workers: int = getattr(self.config, "workerinput", {}).get("workercount", 1)
+        return Host(AT_ONCE // workers)
 
     def check(self) -> None:
         """Raise `pytest.UsageError` for what is wrong with the command line, the environment or the ini file."""
@@ -119,6 +135,11 @@ class State:
             self._preload.join()
         self.garbage.forget()
         hanging = self.runs.close()
+        if "host" in vars(self):
+            from ..bot.threads import running
+
+            self.host.close()  # what worked in a sandbox ends with it
+            hanging = running(PATIENCE) if hanging else []
         if hanging:
             names = ", ".join(hanging)
             warnings.warn(f"pytest-convo did not wait for tools that still run: {names}", stacklevel=2)

@@ -8,11 +8,9 @@ from collections.abc import Collection, Iterable, Iterator
 from math import inf
 from pathlib import Path
 
+from ..layout import RECORDINGS
 from .digest import DIGITS
 from .parts import FOLDER
-
-ROOT = "__recordings__"
-"""The folder beside a conversation, a task or a file of tests that holds their recordings."""
 
 ANSWERS = "agreement.yaml"
 """What was asked to compare the answers of a group's runs with each other."""
@@ -84,6 +82,6 @@ def _files(folder: Path, *, deep: bool) -> Iterator[Path]:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    while ROOT in folder.parts and folder.is_dir() and not any(folder.iterdir()):
+    while RECORDINGS in folder.parts and folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
         folder = folder.parent

@@ -1,7 +1,8 @@
 """The run directory: what each run of the last sessions said and did, as files one can read.
 
 `.convo/runs/<session>/<node id>/` holds the transcript as message files, and `events.jsonl`: everything that happened,
-in order and one event a line, requests with their bodies, retries, replies, tools, checks and the outcome.
+in order and one event a line, requests with their bodies, retries, replies, tools, checks and the outcome. Of an agent
+also each command with all that it wrote, the diff of its folder, and what the verifier wrote.
 Nothing is kept of a run that passed without a model being asked: all of it stands in `__recordings__` already.
 """
 
@@ -23,6 +24,7 @@ import pytest
 from ..agreement.outcome import Outcome
 from ..run.redact import REDACTOR, TELLER, WITHHELD
 from ..run.told import MEASURED
+from .artefacts import artefacts
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -167,7 +169,8 @@ def _files(
     found = {"kind": "outcome", "outcome": told["outcome"], "reason": told.get("reason", "")}
     # Who words a reason cuts what it shows.
     events = [(teller if event.get("reason") else redactor).deep(event) for event in measurement.events]
-    files = {"events.jsonl": "".join(_line(event, redactor) for event in [*events, found])}
+    files = {name: redactor.text(text) for name, text in artefacts(events).items()}
+    files["events.jsonl"] = "".join(_line(event, redactor) for event in [*events, found])
     return files | (message_files(measurement.transcript, redactor) if measurement.transcript is not None else {})
 
 

@@ -15,7 +15,6 @@ from ..errors import ConvoError
 from ..run.session import RUN
 
 if TYPE_CHECKING:
-    from ..bot.tools import Tool
     from ..prompt.request import Request
     from ..run.measure import Spec
 
@@ -43,11 +42,10 @@ def requests(spec: Spec) -> Iterator[str]:
     """
     from ..prompt.build import build
 
-    tools: tuple[Tool, ...] = tuple(spec.tools(1)) if spec.tools is not None else ()
     answered: dict[int, tuple[Message, ...]] = {}
     for index in spec.conversation.turns:
         history = spec.conversation.history(index, answered)
-        request = build(system=spec.system, history=history, tools=[tool.spec for tool in tools], bot=spec.settings.bot)
+        request = build(system=spec.system, history=history, tools=spec.declared(), bot=spec.settings.bot)
         yield f"request at {index}\n{_shown(spec, request)}"
         answered[index] = (Message("assistant", f"‹reply at {index}›"),)
         for check in spec.checks.get(index, ()):

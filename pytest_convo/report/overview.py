@@ -90,7 +90,7 @@ def _calls(state: State) -> str:
 
 
 def _asks(item: pytest.Item) -> bool:
-    return "bot" in getattr(item, "fixturenames", ())
+    return not {"agent", "bot"}.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def estimate(state: State) -> tuple[int, int]:
@@ -126,12 +126,14 @@ def _first_digest(spec: Spec) -> bytes:
 
 
 def _least_calls(spec: Spec) -> int:
-    return len(spec.conversation.turns) + sum(least for least, _ in _judging(spec))
+    own = len(spec.conversation.turns) if spec.player is None else min(1, spec.player.calls)
+    return own + sum(least for least, _ in _judging(spec))
 
 
 def _most_calls(spec: Spec) -> int:
     rounds = spec.settings.bot.tool_rounds if spec.tools is not None else 0
-    return len(spec.conversation.turns) * (1 + rounds) + sum(most for _, most in _judging(spec))
+    own = len(spec.conversation.turns) * (1 + rounds) if spec.player is None else spec.player.calls
+    return own + sum(most for _, most in _judging(spec))
 
 
 def _judging(spec: Spec) -> Iterator[tuple[int, int]]:

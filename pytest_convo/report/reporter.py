@@ -118,7 +118,7 @@ class Reporter:
             return
         verdicts.close()
         runs = self.results.runs.values()
-        asked = any(told.get("requests") or told.get("replayed") for told in runs)
+        asked = self.options.oracle or any(told.get("requests") or told.get("replayed") for told in runs)
         if not asked and not verdicts.session.testsfailed and any(told.get("of_conversation") for told in runs):
             verdicts.complain(NOBODY_ASKED)
         if self.options.approving:

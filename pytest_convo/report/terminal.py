@@ -82,7 +82,8 @@ def lines(results: Results) -> list[str]:
     told_lines = [" · ".join([*answers, *_tokens(spent), *_money(spent), seconds])]
     if spared := outcomes["spared"]:
         told_lines.append(f"{count(spared, 'run')} spared by early stop, about {_saved(results):.1f} s of answers")
-    return [*told_lines, *_changed_tools(results), *_judges(results), *_flaky(results), *_unfinished(results)]
+    noticed = [*_changed_tools(results), *_claims(results), *_notes(results), *_judges(results)]
+    return [*told_lines, *noticed, *_flaky(results), *_unfinished(results)]
 
 
 def answers(results: Results, most: int | None = MOST_ANSWERS) -> Iterator[str]:
@@ -145,6 +146,24 @@ def _changed_tools(results: Results) -> Iterator[str]:
         yield f"{nodeid}: tool {tool}"
     if len(changed) > MOST_TOOLS:
         yield f"and {count(len(changed) - MOST_TOOLS, 'other answer')} of tools that differ from the recordings"
+
+
+def _claims(results: Results) -> Iterator[str]:
+    """Agents whose own word is another than their verifiers'."""
+    wrong = [told["claim"] for told in results.transcripts.values() if told.get("claim")]
+    if boasts := sum(claim["verified"] == "fail" for claim in wrong):
+        yield f"{count(boasts, 'run')} of agents that said they were done, and were not"
+    if modest := len(wrong) - boasts:
+        yield f"{count(modest, 'run')} of agents that were done, and did not say so"
+
+
+def _notes(results: Results) -> Iterator[str]:
+    """What was noticed of sandboxes, each once."""
+    noted = {note: nodeid for nodeid, told in results.runs.items() for note in told.get("notes", ())}
+    for note, nodeid in list(noted.items())[:MOST_TOOLS]:
+        yield f"{nodeid}: {note}"
+    if len(noted) > MOST_TOOLS:
+        yield f"and {count(len(noted) - MOST_TOOLS, 'other note')} of agents' sandboxes"
 
 
 def _judges(results: Results) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..agreement.outcome import Outcome
 from ..bot.deadline import within
@@ -25,24 +25,50 @@ from ..errors import (
 from .shelter import sheltered
 
 if TYPE_CHECKING:
+    from ..bot.events import Observer
     from ..bot.model import ChatModel
     from ..bot.scribe import Scribe
-    from ..bot.tools import Tool
+    from ..bot.tools import Known, Tool
     from ..check.run import Checks
     from ..conversation.conversation import Conversation
     from ..conversation.transcript import Transcript
+    from ..prompt.request import ToolSpec
     from ..record.recording import RunRecording
     from ..redaction import Redactor
     from ..settings.model import Settings
     from .alike import Likeness
 
+Idle = Callable[[], AbstractAsyncContextManager[None]]
+
+Played = tuple["Transcript", Evaluation]
+"""What was said in a run, and what was found of it."""
+
 Event = Mapping[str, Any]
 """One thing that happened in a run: a `kind` and its fields, all of them builtins."""
 
 
+class Player(Protocol):
+    """Plays a run in a way of its own, and judges it: an agent at its task, in a sandbox."""
+
+    @property
+    def declared(self) -> Sequence[ToolSpec]:
+        """The tools that each request declares."""
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """Digests, by name, of what is asked and what judges, beside the messages and the checks."""
+
+    @property
+    def calls(self) -> int:
+        """The most model calls that a run makes."""
+
+    async def play(self, run: int, model: ChatModel, *, observe: Observer, idle: Idle, known: Known | None) -> Played:
+        """Run `run`; what ends it early carries the transcript so far, as for `bot.play`. Its time is its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A conversation, or one case of it, ready to be run any number of times."""
+    """A conversation, or one case of it, or a task, ready to be run any number of times."""
 
     directory: Path
     case: str | None
@@ -72,6 +98,14 @@ class Spec:
     """Makes who takes down run i while it is made, where anybody does."""
     writes: bool = False
     """Whether answers are written into the directory: what stands there then is not asked for a second time."""
+    player: Player | None = None
+    """Who plays its runs, where they are no mere conversation."""
+
+    def declared(self) -> Sequence[ToolSpec]:
+        """The tools that requests declare; a conversation's are made for it."""
+        if self.player is not None:
+            return self.player.declared
+        return [tool.spec for tool in self.tools(1)] if self.tools is not None else ()
 
     def key(self, run: int) -> str:
         """The name of run i's transcript in the whole session."""
@@ -143,7 +177,7 @@ def portable(measurement: Measurement) -> Measurement:
 async def measure(
     spec: Spec,
     run: int,
-    idle: Callable[[], AbstractAsyncContextManager[None]],
+    idle: Idle,
     recording: RunRecording | None = None,
 ) -> Measurement:
     """Play run i and judge it; never raises what a bot, a server or a check did wrong.
@@ -183,16 +217,19 @@ async def measure(
 
 
 async def _recorded(
-    spec: Spec, run: int, idle: Any, observe: Callable[[Event], None], recording: RunRecording, *, own: bool
-) -> tuple[Transcript, Evaluation]:
+    spec: Spec, run: int, idle: Idle, observe: Callable[[Event], None], recording: RunRecording, *, own: bool
+) -> Played:
     """Play run i and judge it. What was said, or what the bot failed at, is worth recording; an error is not."""
     worth = False
     try:
         async with sheltered():
-            async with within(spec.settings.timeout):
-                scribe = spec.scribe(run) if spec.scribe is not None and own else None
-                transcript = await _play(spec, run, idle, observe, recording, scribe)
-                evaluation = await _looked_at(spec, transcript)
+            if spec.player is not None:
+                transcript, evaluation = await _played(spec, spec.player, run, idle, observe, recording)
+            else:
+                async with within(spec.settings.timeout):
+                    scribe = spec.scribe(run) if spec.scribe is not None and own else None
+                    transcript = await _play(spec, run, idle, observe, recording, scribe)
+                    evaluation = await _looked_at(spec, transcript)
             if spec.asking:
                 with observed(observe):
                     evaluation += await ask(spec.checks, transcript, recording.around, spec.settings.timeout)
@@ -211,10 +248,24 @@ async def _looked_at(spec: Spec, transcript: Transcript) -> Evaluation:
     return await in_thread(evaluate, spec.checks, transcript) if spec.slow else evaluate(spec.checks, transcript)
 
 
+async def _played(
+    spec: Spec, player: Player, run: int, idle: Idle, observe: Callable[[Event], None], recording: RunRecording
+) -> Played:
+    """What came of a run that is no mere conversation; the checks of `[expect]` come on top of its own judgement."""
+    model = recording.around(lambda: spec.model(run))
+    transcript, evaluation = await player.play(run, model, observe=observe, idle=idle, known=_known(spec, recording))
+    async with within(spec.settings.timeout, "the checks"):
+        return transcript, evaluation + await _looked_at(spec, transcript)
+
+
+def _known(spec: Spec, recording: RunRecording) -> Known | None:
+    return recording.known_result if spec.settings.record.tools == "replay" else None
+
+
 async def _play(
     spec: Spec,
     run: int,
-    idle: Any,
+    idle: Idle,
     observe: Callable[[Event], None],
     recording: RunRecording,
     scribe: Scribe | None,
@@ -222,7 +273,7 @@ async def _play(
     return await play(
         spec.conversation,
         model=recording.around(lambda: spec.model(run)),
-        known=recording.known_result if spec.settings.record.tools == "replay" else None,
+        known=_known(spec, recording),
         system=spec.system,
         bot=spec.settings.bot,
         tools=await in_thread(spec.tools, run) if spec.tools else (),

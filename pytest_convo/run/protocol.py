@@ -9,7 +9,7 @@ import pytest
 from .._compat import Skipped, runtestprotocol
 from ..agreement.outcome import Outcome
 from .group import DECIDED, tally_of
-from .session import RUN, STOP, SUPERSEDED, RunSession
+from .session import RUN, SUPERSEDED, RunSession
 from .told import MEASURED, Needless, show
 
 
@@ -28,7 +28,7 @@ def run_item(session: RunSession, item: pytest.Item, nextitem: pytest.Item | Non
             show(report, told, session.options.inconclusive)
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    if session.ledger.shared and (reason := session.ledger.noted(STOP)):
+    if reason := session.stopped():
         item.session.shouldstop = reason  # of its own accord a worker empties its queue, for no run of it has failed
     return True
 

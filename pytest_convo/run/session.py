@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -60,6 +61,7 @@ class RunSession:
         self.options = options
         self.groups: dict[str, Group] = {}
         self.items: dict[str, pytest.Item] = {}
+        self._controller = os.getppid() if worker else None
         worker = worker or {"workercount": 1, "workerid": "gw0"}
         self.share = _share(options.concurrency, worker["workercount"], int(worker["workerid"].removeprefix("gw")))
         self.ledger: Ledger = open_ledger(worker.get("convo_ledger"), worker["workerid"])
@@ -165,6 +167,16 @@ class RunSession:
         """Whether what `item` was collected from has changed since."""
         return item.path.parent in self._superseded
 
+    def stopped(self) -> str | None:
+        """Why the whole session ends early, where this process is a worker that has to hear of it.
+
+        The controller says so, or it has been killed: then execnet itself waits for 5 seconds, while calls are paid for
+        and sandboxes go on, before it interrupts a worker.
+        """
+        if self._controller is not None and os.getppid() != self._controller:
+            return "the controller has gone"
+        return self.ledger.noted(STOP) if self.ledger.shared else None
+
     # -- what came of it
 
     def measurement(self, run: Run, waiting: Callable[[float], None]) -> Measurement:
@@ -175,7 +187,7 @@ class RunSession:
         self.engine.want(job)
 
         def tick(seconds: float) -> None:
-            if self.ledger.shared and (reason := self.ledger.noted(STOP)):
+            if reason := self.stopped():
                 pytest.exit(reason)  # the controller does not wait for calls, so neither does a worker
             if self._ahead is not None:
                 self.offer(self._ahead.look())

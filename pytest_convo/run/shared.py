@@ -24,7 +24,7 @@ from .database import Database
 from .ledger import Ledger, sizes
 from .notebook import Notebook
 
-PREFIX = "pytest-convo-"
+PREFIX = "pytest-convo-ledger-"
 """How the name of a ledger's directory begins."""
 
 FORGOTTEN = 86_400.0

@@ -10,6 +10,7 @@ import pytest
 
 from .._compat import Skipped
 from ..agreement.outcome import Outcome
+from ..bot.events import CLAIMED
 from ..conversation.reply import total
 from ..errors import BotFailure, ConvoError, HarnessError, RedactionError
 from ..redaction import Redactor
@@ -195,11 +196,27 @@ def _measured(measurement: Measurement) -> dict[str, Any]:
         "replayed": measurement.replayed,
         "sample": measurement.sample,
         "changed_tools": list(measurement.changed_tools),
+        **_of_agents(measurement),
         "answer": plain(replies[-1].text) if replies else "",
         "tokens": None if usage is None else [usage.prompt_tokens, usage.completion_tokens],
         **_spent(measurement.spent),
         "models": sorted({reply.model for reply in replies if reply.model}),
     }
+
+
+def _of_agents(measurement: Measurement) -> dict[str, Any]:
+    """Of an agent: whether its own word is another than its verifier's, and what was noticed of its sandbox."""
+    told: dict[str, Any] = {}
+    for event in measurement.events:
+        if event["kind"] == CLAIMED and event["differs"]:
+            told["claim"] = {"said": event["claims"], "verified": event["verified"]}
+        elif event["kind"] in ("sandbox", "note", "verifier") and (notes := _notes(event)):
+            told["notes"] = [*told.get("notes", []), *notes]
+    return told
+
+
+def _notes(event: Mapping[str, Any]) -> list[str]:
+    return [event["text"]] if event["kind"] == "note" else list(event["notes"])
 
 
 def _spent(attempts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ..agreement.verdict import rule
+from .agents import AgentSettings
 from .bots import BotSettings
 from .layer import leaves
 from .model import Common, Settings
 from .promptfile import find_prompt
 from .resolve import Resolved
 from .show import dotted, show
+from .task import is_task
 
 _ORDER = {name: number for number, name in enumerate(["version", *Common.model_fields, *BotSettings.model_fields])}
 
@@ -22,7 +24,10 @@ def explain(resolved: Resolved, directory: Path) -> str:
     """One line for each setting: its key, its value, the place it came from. No secret is shown."""
     given = {dotted(keys): _shown(keys[-1], value, resolved.rootdir) for keys, value in leaves(resolved.values)}
     rows = [(key, given.get(key) or _default(key, resolved), origin) for key, origin in resolved.origins.items()]
-    rows = [_row(*row, resolved, directory) for row in rows if row[0] in given or _concerns(row[0], resolved.settings)]
+    settings, task = resolved.settings, is_task(directory)
+    rows = [
+        _row(*row, resolved, directory) for row in rows if row[0] in given or _concerns(row[0], settings, task=task)
+    ]
     return _table(sorted(rows, key=lambda row: [_ORDER.get(part, len(_ORDER)) for part in row[0].split(".")]))
 
 
@@ -35,8 +40,10 @@ def _row(key: str, value: str, origin: str, resolved: Resolved, directory: Path)
     return key, value, origin
 
 
-def _concerns(key: str, settings: Settings) -> bool:
-    """Whether a default says something: those of the sequential test do only where that is asked for."""
+def _concerns(key: str, settings: Settings, *, task: bool) -> bool:
+    """Whether a default says something: those of agents in a task, those of the sequential test where that is asked."""
+    if key in AgentSettings.model_fields:
+        return task
     return settings.agreement == "sprt" or key not in ("good", "bad")
 
 
@@ -46,7 +53,11 @@ def _default(key: str, resolved: Resolved) -> str:
         value = getattr(value, part)
     if value is None:
         return "not set"
-    return f'"{value:g}s"' if key == "timeout" else show(float(value) if isinstance(value, Fraction) else value)
+    return (
+        f'"{value:g}s"'
+        if key in ("timeout", "command_timeout")
+        else show(float(value) if isinstance(value, Fraction) else value)
+    )
 
 
 def _shown(name: object, value: Any, rootdir: Path) -> str:

@@ -71,6 +71,10 @@ def _named(values: Mapping[str, Any]) -> Iterator[tuple[Keys, str, str]]:
     for place in places:
         if isinstance(name := _at(values, place), str | os.PathLike):
             yield place, "", os.fspath(name)
+    tools = values.get("tools")
+    for number, name in enumerate(tools if isinstance(tools, list | tuple) else ()):
+        if isinstance(name, str | os.PathLike):
+            yield ("tools", number), "", os.fspath(name)
     by = _at(values, ("agree", "by"))
     if isinstance(by, str) and by.startswith(_FUNCTION) and split_python(by.removeprefix(_FUNCTION)) is not None:
         yield ("agree", "by"), _FUNCTION, by.removeprefix(_FUNCTION)

@@ -82,6 +82,22 @@ Succession = Annotated[
     _described(type="array", items=_SOME_TEXT, minItems=2),
 ]
 File = Annotated[Path, PlainValidator(rules.path), WithJsonSchema(_SOME_TEXT)]
+Files = Annotated[tuple[Path, ...], PlainValidator(rules.paths), WithJsonSchema(_TEXT_OR_LIST)]
+Bytes = Annotated[
+    int,
+    PlainValidator(rules.size),
+    _described(
+        anyOf=[
+            {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)? ?[kmgtKMGT]?[iI]?[bB]?\s*$"},
+            {"type": "integer", "exclusiveMinimum": 0},
+        ]
+    ),
+]
+Names = Annotated[
+    tuple[str, ...],
+    PlainValidator(rules.environment_names),
+    _described(type="array", items={"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}),
+]
 Schema = Annotated[
     dict[str, Any] | Path, PlainValidator(rules.schema), _described(anyOf=[{"type": "object"}, _SOME_TEXT])
 ]

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from pydantic import BaseModel
 
+from .agents import AgentSettings
 from .bots import BotSettings, EmbeddingSettings, JudgeSettings, LimitSettings, PriceSettings
 from .expect import Criterion, ExpectedCall, ExpectedNumber, ExpectTable, Similarity
 from .locate import Keys
@@ -49,10 +50,11 @@ def _model(names: list[str]) -> type[BaseModel]:
 
 
 def _hint(key: str, model: type[BaseModel], known: list[str], whole: type[BaseModel]) -> str:
-    listed = f"known are {', '.join(known)}"
+    usual = [name for name in known if name not in AgentSettings.model_fields]
+    listed = f"known are {', '.join(usual)}"
     if model is ExpectTable and key.isdecimal():
         return f"[expect.N] has the index of a reply, 0 to 9999, for N: [expect.{int(key[-4:])}]"
-    if nearest := difflib.get_close_matches(key, known, n=1):
+    if nearest := difflib.get_close_matches(key, usual, n=1):
         return f"did you mean {nearest[0]}? {listed}"
     if key in BotSettings.model_fields:
         return f"it belongs into [bot], as bot.{key}"
@@ -60,6 +62,8 @@ def _hint(key: str, model: type[BaseModel], known: list[str], whole: type[BaseMo
         return f"it belongs into [limits], as limits.{key}"
     if key in ExpectTable.model_fields:
         return f"it belongs into [expect], as expect.{key}"
+    if nearest := difflib.get_close_matches(key, known, n=1):
+        return f"did you mean {nearest[0]}? {listed}"
     if key in whole.model_fields:
         in_file = whole is Settings
         return "it belongs to the top of the file, above the first [table]" if in_file else f"its name is {key} alone"

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from .agents import AgentSettings
 from .bots import BotSettings, EmbeddingSettings, JudgeSettings, LimitSettings
 from .expect import Expect
 from .kinds import (
@@ -63,8 +64,8 @@ class RecordSettings(Table):
     secrets: Patterns = Field((), description="what these regular expressions find is never written or shown")
 
 
-class Common(Table):
-    """What a conversation can set, and what each of its cases can set otherwise."""
+class _Asked(Table):
+    """How something is asked, judged and recorded, be it a conversation or an agent's task."""
 
     runs: AtLeastOne = Field(1, description="redundant runs")
     agreement: Agreement = Field(
@@ -89,6 +90,10 @@ class Common(Table):
     expect: Expect = Field(
         default_factory=Expect, description="checks of the last reply; [expect.N] of the reply at index N"
     )
+
+
+class Common(AgentSettings, _Asked):
+    """What a conversation or a task can set, and what each of a conversation's cases can set otherwise."""
 
 
 class Case(Common):

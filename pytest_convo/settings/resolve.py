@@ -24,6 +24,7 @@ from .problems import problems, raise_all
 from .promptfile import find_prompt
 from .show import dotted
 from .sources import assignments_layer, environment_layer
+from .task import Task
 from .tree import FILE, Tree
 
 __all__ = ["Layer", "Resolved", "Resolver", "assignments_layer", "environment_layer"]
@@ -117,6 +118,10 @@ class Resolver:
     def cases(self, directory: Path) -> tuple[str, ...]:
         """The ids of the cases that the convo.toml of `directory` lists, in its order; of none above it."""
         return tuple(self._cases_of(directory))
+
+    def task(self, directory: Path) -> Task | None:
+        """The task that `directory` is, if it is one."""
+        return self._tree.task(directory)
 
     def find_prompt(self, directory: Path) -> Path | None:
         """The prompt of a conversation that sets none: `promptfile.find_prompt`, which looks at each directory once."""

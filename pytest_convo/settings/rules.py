@@ -23,6 +23,8 @@ EQUIVALENCES = ("text", "json", "calls", "number", "judge")
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+) ?(ms|s|m|h)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kmgt]?)i?b?", re.ASCII | re.IGNORECASE)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _PYTHON = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")
 _SET_ELSEWHERE = {
     "model": "set model in [bot]",
@@ -85,6 +87,15 @@ def seconds(value: Any) -> float:
     return duration
 
 
+def size(value: Any) -> int:
+    """A number of bytes: "512m", "1g", "64 KiB", or the number itself; units are those of 1024."""
+    found = int(value) if _is_number(value) else 0
+    if isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
+        found = int(float(match[1]) * _UNITS[match[2].lower()])
+    require(found > 0, 'must be a size above 0, as "512m", "1g", or a number of bytes')
+    return found
+
+
 def agreement(value: Any) -> Fraction | Literal["sprt"]:
     if value == "sprt":
         return "sprt"
@@ -136,6 +147,11 @@ def path(value: Any) -> Path:
     return Path(value)
 
 
+def paths(value: Any) -> tuple[Path, ...]:
+    """The names of files, as a list, or one alone."""
+    return tuple(path(one) for one in (value if isinstance(value, list | tuple) else [value]))
+
+
 def schema(value: Any) -> dict[str, Any] | Path:
     """A JSON schema, or the file that holds one."""
     if isinstance(value, str | Path):
@@ -155,6 +171,16 @@ def environment_name(value: Any) -> str:
     hint = 'as api_key_env = "OPENAI_API_KEY"'
     require(fits, "must be the name of an environment variable, never the key itself", hint=hint, whole=True)
     return text(value)
+
+
+def environment_names(value: Any) -> tuple[str, ...]:
+    """Names of environment variables, as a list."""
+    hint = 'as env = ["LANG"]'
+    require(isinstance(value, list | tuple), "must be a list of names of environment variables", hint=hint)
+    for number, one in enumerate(value):
+        fits = isinstance(one, str) and re.fullmatch(r"[A-Za-z_]\w*", one, re.ASCII) is not None
+        require(fits, "must be the name of an environment variable", hint=hint, at=(number,), whole=True)
+    return tuple(value)
 
 
 def url(value: Any) -> str:

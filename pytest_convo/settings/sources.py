@@ -18,7 +18,9 @@ PREFIX = "PYTEST_CONVO_"
 SHORT: dict[Keys, Keys] = {("model",): ("bot", "model")}
 """Settings with a name of their own: PYTEST_CONVO_MODEL is PYTEST_CONVO_BOT__MODEL."""
 
-SESSION_OPTIONS = frozenset({"concurrency", "eager", "inconclusive", "record", "max_usd", "max_calls", "max_tokens"})
+SESSION_OPTIONS = frozenset(
+    {"concurrency", "eager", "inconclusive", "record", "sandbox", "max_usd", "max_calls", "max_tokens"}
+)
 """Variables of the same prefix that are no settings of a conversation: the options of a session read them."""
 
 

@@ -1,13 +1,18 @@
-"""The convo.toml files of a tree of directories: which ones hold in a directory, and which cases it lists."""
+"""The convo.toml and task.toml files of a tree of directories: which ones hold in a directory, and what they list."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from ..errors import ConvoError
 from .files import anchored, parent_within
 from .layer import Layer, TomlPart
+from .task import Task, is_task, read_task
 from .toml import read
+
+T = TypeVar("T")
 
 FILE = "convo.toml"
 
@@ -20,33 +25,46 @@ class Tree:
         self._files: dict[Path, Layer | ConvoError | None] = {}
         self._chains: dict[Path, tuple[Layer, ...]] = {}
         self._cases: dict[Layer, dict[str, Layer]] = {}
+        self._tasks: dict[Path, Task | ConvoError | None] = {}
 
     def own(self, directory: Path) -> Layer | None:
         """The file in `directory`; `FormatError` where it cannot be read as TOML."""
-        if directory not in self._files:
-            try:
-                self._files[directory] = _read(directory)
-            except ConvoError as error:
-                self._files[directory] = error
-        found = self._files[directory]
-        if isinstance(found, ConvoError):
-            raise found.with_traceback(None)
-        return found
+        return _once(self._files, directory, _read)
 
     def chain(self, directory: Path) -> tuple[Layer, ...]:
-        """The file in `directory` and those above it, nearest first."""
+        """What a task.toml in `directory` sets, the convo.toml beside it, and those above, nearest first."""
         if directory not in self._chains:
             above = parent_within(directory, self._rootdir)
-            inherited = () if above is None else self.chain(above)
-            own = self.own(directory)
-            self._chains[directory] = inherited if own is None else (own, *inherited)
+            chain = () if above is None else self.chain(above)
+            if (own := self.own(directory)) is not None:
+                chain = (own, *chain)
+            if (task := self.task(directory)) is not None:
+                chain = (*task.layers(), *chain)
+            self._chains[directory] = chain
         return self._chains[directory]
+
+    def task(self, directory: Path) -> Task | None:
+        """The task that `directory` is, if it is one; `ConvoError` where its task.toml cannot be read."""
+        return _once(self._tasks, directory, lambda place: read_task(place) if is_task(place) else None)
 
     def cases(self, file: Layer) -> dict[str, Layer]:
         """What each case sets that a valid `file` lists, by its id and in its order."""
         if file not in self._cases:
             self._cases[file] = _cases(file)
         return self._cases[file]
+
+
+def _once(found: dict[Path, T | ConvoError | None], directory: Path, read: Callable[[Path], T | None]) -> T | None:
+    """What `read` gives for a directory, read once; the same error each time where it cannot be read."""
+    if directory not in found:
+        try:
+            found[directory] = read(directory)
+        except ConvoError as error:
+            found[directory] = error
+    what = found[directory]
+    if isinstance(what, ConvoError):
+        raise what.with_traceback(None)
+    return what
 
 
 def _read(directory: Path) -> Layer | None:

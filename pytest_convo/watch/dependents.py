@@ -14,12 +14,16 @@ from ..conversation.scan import CONFIG, scan
 from ..errors import FormatError
 from ..judge.probes import FILE as PROBES
 from ..judge.question import INSTRUCTIONS, SAME
+from ..layout import TASK, TASK_FOLDERS
 from ..settings.files import parent_within
 from ..settings.promptfile import NAMES as PROMPTS
+from ..settings.task import INSTRUCTION, is_task
 from .imports import Imports, importers
 from .ledger import Change
 
 CONFTEST = "conftest.py"
+
+_OF_TASKS = (TASK, INSTRUCTION)
 
 ADDING = frozenset({CONFIG, CONFTEST})
 """Files of which all those at and above a directory hold."""
@@ -35,9 +39,10 @@ INI = frozenset({"pyproject.toml", "pytest.toml", "pytest.ini", "tox.ini", "setu
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What runs by itself: a conversation's directory with the tests beside it, or a file of tests elsewhere.
+    """What runs by itself: the directory of a conversation or task with the tests beside it, or another file of tests.
 
-    `reads` are files that its settings and templates name, and the system prompt, as its last collection told.
+    `reads` are files that its settings and templates name, the system prompt, and the files and folders of a task, as
+    its last collection told.
     """
 
     path: Path
@@ -112,14 +117,17 @@ class Dependents:
             yield path.parent
             if not _is_conversation(path.parent):  # its tests are on their own now
                 yield from (file for file in _files(path.parent) if self._is_test(file))
-        elif self._is_test(path):
-            yield path.parent if _is_conversation(path.parent) else path
+        elif path.name in _OF_TASKS and is_task(path.parent):
+            yield path.parent
+        elif self._is_test(path) and not _is_in_task(path):
+            yield path.parent if _is_conversation(path.parent) or is_task(path.parent) else path
 
     def _concerned(self, change: Change) -> set[Path]:
         path = change.path
         if path.parent == self._rootdir and path.name in INI:
             return set(self._units)
-        found = {unit.path for unit in self._units.values() if path in unit.reads}
+        with_parents = {path, *path.parents}
+        found = {unit.path for unit in self._units.values() if not unit.reads.isdisjoint(with_parents)}
         found.update(self._added_by(change))
         if path.name in INHERITED:
             found.update(self._below(change))
@@ -187,7 +195,8 @@ class Dependents:
     def _is_there(self, unit: Path) -> bool:
         """Whether there still is something to run; what is not is forgotten."""
         scanned = scan(unit)
-        if unit.is_file() or scanned.files or scanned.errors or (scanned.config and unit in self._broken):
+        is_broken = scanned.config and unit in self._broken
+        if unit.is_file() or scanned.files or scanned.errors or is_broken or is_task(unit):
             return True
         self._units.pop(unit, None)
         self._broken.discard(unit)
@@ -200,6 +209,11 @@ def _is_message(name: str) -> bool:
         return isinstance(parse(name), FileName)
     except FormatError:
         return True
+
+
+def _is_in_task(path: Path) -> bool:
+    """Whether it lies in a task's own folders, where no test is looked for."""
+    return any(above.name in TASK_FOLDERS and is_task(above.parent) for above in path.parents)
 
 
 def _is_conversation(directory: Path) -> bool:

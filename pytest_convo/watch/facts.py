@@ -12,11 +12,16 @@ import pytest
 from ..collect.state import State, existing
 from ..conversation.text import sources
 from ..errors import ConvoError
+from ..layout import TASK, TASK_FOLDERS
 from ..run.session import RUN
 from ..settings.files import named
+from ..settings.task import INSTRUCTION, is_task
 
 BY_COMMAND_LINE = "command line --convo-runs"
 """Where settings come from that a watcher has made itself."""
+
+ASKING = frozenset({"agent", "bot"})
+"""The fixtures by which a test asks a model itself."""
 
 INSTALLED = ("site-packages", "dist-packages")
 """Directories of modules that are not the user's own, be they below the rootdir."""
@@ -66,13 +71,15 @@ def concerns_us(item: pytest.Item) -> bool:
     """Whether a model may be asked for it, or it reads what one said; other tests beside a conversation run with it."""
     state = existing(item.config)
     beside = state is not None and state.scan(item.path.parent).is_conversation
-    return RUN in item.stash or beside or "bot" in getattr(item, "fixturenames", ())
+    return RUN in item.stash or beside or not ASKING.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def unit_of(item: pytest.Item) -> Path:
-    """What runs by itself that an item is part of: the directory of a conversation, or else the file of the test."""
+    """What runs by itself that an item is part of: the directory of a conversation or task, or the file of the test."""
     state, directory = existing(item.config), item.path.parent
-    if state is not None and (state.scan(directory).is_conversation or directory in state.broken):
+    if state is not None and (
+        state.scan(directory).is_conversation or directory in state.broken or (directory, None) in state.specs
+    ):
         return directory
     return item.path
 
@@ -84,8 +91,16 @@ def group_of(item: pytest.Item) -> str:
 
 
 def _read_by(state: State, directory: Path) -> Iterator[Path]:
-    """The files that a conversation is made of, beside those in its directory that every conversation has."""
+    """The files that a conversation is made of, beside those in its directory that every conversation has.
+
+    Of a task also its own, and its folders; but a workspace that runs write to is no reason to run.
+    """
     found: set[Path] = set()
+    if is_task(directory):
+        found = {directory / name for name in (TASK, INSTRUCTION, *TASK_FOLDERS)}
+        spec = state.specs.get((directory, None))
+        if spec is not None and spec.settings.write_back:
+            found.remove(directory / "workspace")
     cases = [case for at, case in state.specs if at == directory] or [None]  # none where it is broken
     for case in cases:
         found.update(_named_in_settings(state, directory, case))

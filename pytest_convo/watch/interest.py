@@ -7,11 +7,12 @@ from collections.abc import Collection
 from fnmatch import fnmatchcase
 
 from ..conversation.names import is_leftover
+from ..layout import RECORDINGS
 
 FOREIGN = frozenset({"node_modules", "venv", "site-packages"})
 """Directories of other people's files, and many of them."""
 
-MADE = frozenset({"__pycache__", "__recordings__", "__snapshots__"})
+MADE = frozenset({"__pycache__", RECORDINGS, "__snapshots__"})
 """Directories of what is made by programs. A changed recording is no reason to run: runs are what changes them."""
 
 

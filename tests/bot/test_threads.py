@@ -87,6 +87,18 @@ def test_running_names_what_has_not_returned_though_nobody_waits_for_it():
     assert named == ["slow_lookup"]
 
 
+def test_running_waits_for_what_is_about_to_return():
+    may_end = threading.Event()
+
+    async def main():
+        task = asyncio.create_task(in_thread(may_end.wait, 10))
+        await asyncio.sleep(0)
+        threading.Timer(0.05, may_end.set).start()
+        return running(patience=10), await task
+
+    assert asyncio.run(main()) == ([], True)
+
+
 def test_no_thread_is_left_when_its_function_has_returned():
     asyncio.run(in_thread(int))
 

@@ -257,3 +257,11 @@ def test_a_call_whose_result_is_known_is_not_run():
     assert [message.content for message in messages] == ["fine", "page 3", ""]
     told = {event["id"]: (event["replayed"], event["failed"]) for event in heard}
     assert told == {"c1": (True, False), "c2": (False, False), "c3": (True, False)}
+
+
+def test_arguments_are_read_without_a_call():
+    tool = Tool.of(look)
+
+    assert tool.read('{"order_id": "A17", "limit": "5"}') == {"order_id": "A17", "limit": 5}
+    with pytest.raises(ArgumentsError, match="order_id: Field required"):
+        tool.read("{}")

@@ -39,13 +39,26 @@ _VARYING = {
 }
 
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+ENGINE = ("agent_tools", "tasks")
+"""Pages whose examples need a container engine, and `busybox:1.36`."""
 NOT_RUN = ("sh", "yaml", "text")
 """Set-up, which .ci/run does; files of other programs; no code at all."""
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__")
 
 
-@EVERY_PAGE
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem not in ENGINE], ids=lambda page: page.stem)
 def test_the_examples_of_a_page_work(page: Path, tmp_path: Path) -> None:
+    _do(page, tmp_path)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem in ENGINE], ids=lambda page: page.stem)
+def test_the_examples_of_a_page_with_sandboxes_work(page: Path, tmp_path: Path, busybox_1_36: str) -> None:
+    _do(page, tmp_path)
+
+
+def _do(page: Path, tmp_path: Path) -> None:
+    """Write the files of a page and run its commands, in their order."""
     for block in blocks(page):
         if block.file:
             path = tmp_path / block.file

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 
 import pytest
@@ -34,14 +33,12 @@ def serve(convos):
 @pytest.fixture
 def ask(convos):
     """Run pytest over so many conversations; its result and its report."""
-    convos.pytester.plugins.clear()
 
     def asked(number: int, *args: str, files: dict[str, str] | None = None) -> tuple[pytest.RunResult, dict]:
         for name in range(number):
             convos.write({f"c{name:03}/0000_user.md": f"Question {name}"})
         convos.write(files or {})
-        result = convos.pytester.runpytest_subprocess("--convo-json=report.json", *args, timeout=90)
-        return result, json.loads((convos.path / "report.json").read_text())
+        return convos.report(*args)
 
     return asked
 

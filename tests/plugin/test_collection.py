@@ -106,7 +106,7 @@ def test_a_model_that_nobody_set(convos):
 )
 def test_a_bad_option_is_a_usage_error(convos, argument, told):
     convos.say("a")
-    result = convos.pytester.runpytest_subprocess(argument)
+    result = convos.run(argument)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([told])
     assert "Traceback" not in result.stderr.str()
@@ -115,7 +115,7 @@ def test_a_bad_option_is_a_usage_error(convos, argument, told):
 def test_a_bad_variable_is_a_usage_error(convos, monkeypatch):
     monkeypatch.setenv("PYTEST_CONVO_RUNS", "many")
     convos.say("a")
-    result = convos.pytester.runpytest_subprocess()
+    result = convos.run()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*PYTEST_CONVO_RUNS*"])
 
@@ -172,7 +172,7 @@ def test_a_dry_session_prints_every_request_and_calls_nothing(convos):
 
 def test_a_dry_session_over_xdist_is_the_same(convos):
     convos.say("a")
-    result = convos.pytester.runpytest_subprocess("--convo-dry", "-p", "xdist.plugin", "-n2")
+    result = convos.run("--convo-dry", "-p", "xdist.plugin", "-n2")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["a/convo.toml: request at 1"])
 

@@ -42,7 +42,7 @@ def write(convos, number: int, *, users: int = 1) -> None:
 def test_as_many_calls_as_allowed_and_none_twice(convos, serve, args):
     server = serve(ScriptedReply(text="Yes.", latency=0.1), toml="runs = 2\nagreement = 1")
     write(convos, 12)
-    result = convos.pytester.runpytest_subprocess("--convo-concurrency=6", *args)
+    result = convos.run("--convo-concurrency=6", *args)
     assert result.ret == 0, result.stdout.str()
     assert server.count == 24
     assert 4 <= server.in_flight_max <= 6
@@ -75,7 +75,7 @@ def test_a_transcript_that_two_tests_read_is_made_once(convos, serve, args):
     write(convos, 4)
     for name in range(4):
         convos.write({f"c{name:03}/test_{name}.py": "def test_it(convo): assert convo.last.text == 'Yes.'"})
-    result = convos.pytester.runpytest_subprocess(*args)
+    result = convos.run(*args)
     assert result.ret == 0, result.stdout.str()
     assert server.count == 12
     assert result.parseoutcomes()["passed"] == 8
@@ -84,11 +84,11 @@ def test_a_transcript_that_two_tests_read_is_made_once(convos, serve, args):
 def test_spare_runs_are_not_asked(convos, serve):
     server = serve(ScriptedReply(text="Yes."), toml="runs = 10\nagreement = 0.5")
     write(convos, 3)
-    result = convos.pytester.runpytest_subprocess()
+    result = convos.run()
     assert result.ret == 0
     assert server.count == 15
     assert result.parseoutcomes() == {"passed": 3, "spared": 15}
-    convos.pytester.runpytest_subprocess("--convo-eager")
+    convos.run("--convo-eager")
     assert server.count > 40
 
 
@@ -96,7 +96,7 @@ def test_a_spare_run_is_asked_when_the_first_do_not_suffice(convos, serve):
     replies = [ScriptedReply(text="Yes.", weight=4), ScriptedReply(text="No.", weight=1)]
     server = serve(*replies, toml='runs = 5\nagreement = 0.8\n[expect]\ncontains = "Yes"', seed=1)
     write(convos, 1)
-    result = convos.pytester.runpytest_subprocess()
+    result = convos.run()
     assert result.ret == 0, result.stdout.str()
     assert server.count in (4, 5)
 
@@ -151,7 +151,7 @@ def test_tools_are_made_afresh_for_each_run(convos, serve):
     )
     write(convos, 1)
     convos.write({"conftest.py": TOOLS})
-    result = convos.pytester.runpytest_subprocess()
+    result = convos.run()
     assert result.ret == 0, result.stdout.str()
 
 
@@ -184,7 +184,7 @@ def test_a_passing_error_of_the_server_is_tried_again(convos, serve):
 def test_errors_are_tried_once_more_before_a_group_is_inconclusive(convos, serve, args):
     server = serve(ScriptedReply(error=503, times=2), ScriptedReply(text="Yes."), toml="runs = 3\nagreement = 1")
     write(convos, 1)
-    result = convos.pytester.runpytest_subprocess("--convo-set=bot.retries=0", *args)
+    result = convos.run("--convo-set=bot.retries=0", *args)
     assert result.ret == 0, result.stdout.str()
     assert server.count == 5
     assert result.parseoutcomes()["passed"] == 1
@@ -326,7 +326,7 @@ def test_the_source_tree_is_left_alone(convos, serve):
     serve(ScriptedReply(text="Yes."))
     write(convos, 1)
     before = {path: path.read_bytes() for path in convos.path.rglob("*") if path.is_file()}
-    convos.pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    convos.run("-p", "no:cacheprovider")
     after = {
         path: path.read_bytes()
         for path in convos.path.rglob("*")
@@ -341,7 +341,7 @@ SLOW = "import time\ndef test_slow(): time.sleep({})\n"
 def test_a_failing_conversation_is_told_though_another_worker_made_its_transcript(convos):
     convos.write({"a/test_slow_a.py": SLOW.format(1.5), "e/test_slow_e.py": SLOW.format(2)})
     convos.say("c", {"test_x.py": "def test_x(convo): assert convo.last.text"}, toml='[expect]\ncontains = "No"\n')
-    result = convos.pytester.runpytest_subprocess(*PARALLEL)
+    result = convos.run(*PARALLEL)
     assert result.ret == 1
     assert result.parseoutcomes() == {"passed": 3, "failed": 1}
 
@@ -350,7 +350,7 @@ def test_a_failing_conversation_is_told_though_another_worker_made_its_transcrip
 def test_eager_runs_that_are_cancelled_give_their_slots_back(convos, limit):
     for number in range(12):
         convos.say(f"c{number:02}", toml="runs = 2\nagreement = 0.5\n")
-    result = convos.pytester.runpytest_subprocess("--convo-eager", f"--convo-concurrency={limit}", timeout=30)
+    result = convos.run("--convo-eager", f"--convo-concurrency={limit}")
     assert result.ret == 0
     assert result.parseoutcomes()["passed"] == 12
 
@@ -359,7 +359,7 @@ def test_eager_runs_that_are_cancelled_give_their_slots_back(convos, limit):
 def test_the_error_of_a_spare_run_is_tried_again_and_stays_one(convos, serve, args):
     serve(ScriptedReply(error=503), toml="runs = 2\nagreement = 0.5")
     write(convos, 1)
-    result = convos.pytester.runpytest_subprocess("--convo-set=bot.retries=0", *args, timeout=30)
+    result = convos.run("--convo-set=bot.retries=0", *args)
     assert result.ret == 1
     assert result.parseoutcomes()["errors"] == 1
 
@@ -369,7 +369,7 @@ def test_the_error_of_a_shared_transcript_is_tried_again_for_all_its_readers(con
     server = serve(ScriptedReply(error=503, times=1), ScriptedReply(text="Yes."), toml="runs = 3\nagreement = 1")
     write(convos, 1)
     convos.write({"c000/test_x.py": "def test_x(convo): assert convo.last.text == 'Yes.'"})
-    result = convos.pytester.runpytest_subprocess("--convo-set=bot.retries=0", *args, timeout=30)
+    result = convos.run("--convo-set=bot.retries=0", *args)
     assert result.ret == 0, result.stdout.str()
     assert server.count == 4
 
@@ -398,7 +398,7 @@ def test_half_a_character_in_a_reply_breaks_nothing(convos, args):
             "conftest.py": "def pytest_convo_model(settings):\n    return lambda messages: 'so \\ud800'\n",
         }
     )
-    result = convos.pytester.runpytest_subprocess("--convo-json=report.json", *args)
+    result = convos.run("--convo-json=report.json", *args)
     assert result.ret == 0, result.stdout.str()
     assert "so" in (convos.path / "report.json").read_text()
 
@@ -406,7 +406,7 @@ def test_half_a_character_in_a_reply_breaks_nothing(convos, args):
 def test_where_nothing_can_be_kept_the_session_goes_on(convos):
     convos.say("a")
     convos.write({".convo": "a file"})
-    result = convos.pytester.runpytest_subprocess("-W", "default")
+    result = convos.run("-W", "default")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*pytest-convo keeps no runs*"])
 
@@ -426,11 +426,11 @@ def test_conversations_are_asked_while_ordinary_tests_run(convos):
             "    while not os.path.exists('asked'):\n        assert time.monotonic() < end\n        time.sleep(0.02)\n",
             "b/0000_user.md": "Hello",
             "b/convo.toml": "",
-            "conftest.py": "def pytest_convo_model(settings):\n"
-            "    return lambda messages: open('asked', 'w').write('x') and 'Yes.'\n",
+            "conftest.py": "import pathlib\ndef pytest_convo_model(settings):\n"
+            "    return lambda messages: pathlib.Path('asked').write_text('x') and 'Yes.'\n",
         }
     )
-    assert convos.pytester.runpytest_subprocess().parseoutcomes() == {"passed": 2}
+    assert convos.run().parseoutcomes() == {"passed": 2}
 
 
 def test_a_user_may_have_a_fixture_of_the_same_name(convos):
@@ -460,12 +460,12 @@ def test_a_proxy_is_not_asked_for_this_machine(convos, serve, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     serve(ScriptedReply(text="Yes."))
     write(convos, 1)
-    assert convos.pytester.runpytest_subprocess("--convo-set=bot.retries=0").ret == 0
+    assert convos.run("--convo-set=bot.retries=0").ret == 0
 
 
 def test_an_unfinished_session_over_a_group_that_always_kills_its_worker(convos):
     convos.vote("x", "!!", 2)
-    result = convos.pytester.runpytest_subprocess(*PARALLEL, timeout=60)
+    result = convos.run(*PARALLEL)
     assert result.ret == 1
     assert result.parseoutcomes()["errors"] == 1
     assert "failed" not in result.parseoutcomes()
@@ -507,7 +507,7 @@ def test_what_would_end_a_program_is_an_error_of_the_run(convos, what, kind):
             "def pytest_convo_model(settings):\n    return model\n",
         }
     )
-    result = convos.pytester.runpytest_subprocess(timeout=30)
+    result = convos.run()
     assert result.ret == 1
     assert result.parseoutcomes() == {"errors": 1, "unmeasured": 2}
     result.stdout.fnmatch_lines([f"*raised *{what.partition('(')[0].rpartition('.')[2]}*"])
@@ -519,7 +519,7 @@ def test_sys_exit_at_collection_is_a_collection_error(convos, name):
     text = {"checks.py": "import sys\nsys.exit(3)\n", "conftest.py": hook}[name]
     toml = '[expect]\npython = "checks.py:f"\n' if name == "checks.py" else ""
     convos.say("a", {name: text}, toml=toml)
-    result = convos.pytester.runpytest_subprocess()
+    result = convos.run()
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert result.parseoutcomes() == {"errors": 1}
 
@@ -528,7 +528,7 @@ def test_a_key_that_no_header_can_carry_is_not_printed(convos, serve, monkeypatc
     serve(ScriptedReply(text="Yes."))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-SECRET\u6f22SECRET")
     write(convos, 1)
-    result = convos.pytester.runpytest_subprocess()
+    result = convos.run()
     assert result.ret == 1
     assert "SECRET" not in result.stdout.str()
     result.stdout.fnmatch_lines(["*OPENAI_API_KEY holds characters that no header can carry*"])
@@ -539,7 +539,7 @@ def test_an_error_in_a_test_is_told_in_a_line_or_two_without_the_key(convos, ser
     serve(ScriptedReply(error=401, text="Incorrect API key: sk-SECRETSECRET1234"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-SECRETSECRET1234")
     convos.write({"test_b.py": "def test_b(bot):\n    bot.ask('x')\n"})
-    result = convos.pytester.runpytest_subprocess(f"--tb={style}", "-l", "--junitxml=j.xml")
+    result = convos.run(f"--tb={style}", "-l", "--junitxml=j.xml")
     assert "SECRETSECRET" not in result.stdout.str() + (convos.path / "j.xml").read_text()
     result.stdout.fnmatch_lines(["test_b.py:2: *401*"])
 
@@ -548,19 +548,19 @@ def test_what_a_failing_run_printed_is_shown_with_the_verdict(convos):
     convos.say(
         "a", {"test_x.py": "def test_x(convo):\n    print('SAID', convo.run)\n    assert 0\n"}, toml="runs = 2\n"
     )
-    result = convos.pytester.runpytest_subprocess()
+    result = convos.run()
     result.stdout.fnmatch_lines(["*Captured stdout call (run-1)*", "SAID 1"])
 
 
 def test_a_report_cannot_be_a_directory(convos):
     convos.say("a")
-    result = convos.pytester.runpytest_subprocess("--convo-json=.")
+    result = convos.run("--convo-json=.")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
 def test_a_plan_of_the_set_up_is_no_failure(convos):
     convos.say("a")
-    assert convos.pytester.runpytest_subprocess("--setup-plan").ret == 0
+    assert convos.run("--setup-plan").ret == 0
 
 
 @pytest.mark.parametrize(
@@ -576,7 +576,7 @@ def test_a_plan_of_the_set_up_is_no_failure(convos):
 )
 def test_a_hook_that_returns_nonsense_is_told_so(convos, hook):
     convos.say("a", {"conftest.py": hook})
-    result = convos.pytester.runpytest_subprocess()
+    result = convos.run()
     assert result.ret in (1, 2)
     assert result.parseoutcomes() == {"errors": 1}
     assert "Traceback" not in result.stdout.str()
@@ -586,6 +586,6 @@ def test_a_hook_that_returns_nonsense_is_told_so(convos, hook):
 def test_a_prompt_that_cannot_be_read_is_not_passed_over(convos):
     directory = convos.say("a")
     (directory / "prompt.md").symlink_to("nowhere")
-    result = convos.pytester.runpytest_subprocess()
+    result = convos.run()
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["a/prompt.md: is a link to nothing*"])

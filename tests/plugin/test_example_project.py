@@ -43,16 +43,13 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
 
 
 @pytest.mark.parametrize("mode", LOCAL)
-def test_is_green_and_has_one_dissent(example: Run, mode: str) -> None:
+def test_is_green_and_the_fuzzy_one_passes_four_of_five_and_says_so(
+    example: Run, pytester: pytest.Pytester, mode: str
+) -> None:
     result = example(*LOCAL[mode], "--convo-json=report.json")
     assert result.ret == 0, result.stdout.str()
     outcomes = result.parseoutcomes()
     assert {name: outcomes[name] for name in outcomes if name != "spared"} == {"passed": 13, "dissent": 1}
-
-
-@pytest.mark.parametrize("mode", LOCAL)
-def test_the_fuzzy_one_passes_four_of_five_and_says_so(example: Run, pytester: pytest.Pytester, mode: str) -> None:
-    result = example(*LOCAL[mode], "--convo-json=report.json")
     result.stdout.fnmatch_lines(["*evening_tea*"])
     groups = {group["id"]: group for group in json.loads((pytester.path / "report.json").read_text())["groups"]}
     fuzzy = groups.pop("evening_tea/convo.toml")

@@ -54,7 +54,7 @@ def test_convo_without_a_conversation_is_a_collection_error(convos):
     convos.pytester.makepyfile(test_alone="def test_alone(convo): pass")
     result = convos.pytester.runpytest_inprocess()
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*test_alone takes `convo`, but * holds no conversation"])
+    result.stdout.fnmatch_lines(["*test_alone takes `convo`, but * holds no conversation, and no task"])
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
@@ -131,7 +131,7 @@ def test_the_mark_on_functions_methods_parameters_and_coroutines(project):
 
 def test_the_mark_over_xdist(project):
     project.pytester.makepyfile(test_marked=MARKED)
-    result = project.pytester.runpytest_subprocess("-p", "xdist.plugin", "-n2")
+    result = project.run("-p", "xdist.plugin", "-n2")
     assert result.ret == 0, result.stdout.str()
     assert result.parseoutcomes()["passed"] == 8
 

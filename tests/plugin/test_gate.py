@@ -29,7 +29,7 @@ def suite(convos):
 
 
 def pytest_says(convos, *args: str) -> pytest.RunResult:
-    return convos.pytester.runpytest_subprocess(*args, timeout=60)
+    return convos.run(*args)
 
 
 def baseline(convos) -> dict:

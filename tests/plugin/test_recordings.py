@@ -37,36 +37,36 @@ def answers(convos) -> list[str]:
 @WAYS
 def test_what_is_recorded_is_replayed_without_a_server(convos, server, args):
     write(convos, "a", "b")
-    result = convos.pytester.runpytest_subprocess("--convo-record=new", *args)
+    result = convos.run("--convo-record=new", *args)
     assert result.ret == 0, result.stdout.str()
     assert server.count == 12  # every run of all, though fewer decide
     assert recordings(convos) == [f"{name}/__recordings__/run-{run}.yaml" for name in "ab" for run in (1, 2, 3)]
     assert len(set(answers(convos))) == 12  # none is served to two runs
     server.stop()
     for mode in ("none", "auto"):
-        result = convos.pytester.runpytest_subprocess(f"--convo-record={mode}", *args)
+        result = convos.run(f"--convo-record={mode}", *args)
         assert result.ret == 0, result.stdout.str()
         result.stdout.fnmatch_lines(["*0 calls needed*", "0 calls · 12 answers replayed · *"])
 
 
 def test_auto_asks_for_what_is_missing_and_writes_nothing(convos, server):
     write(convos, "a")
-    convos.pytester.runpytest_subprocess("--convo-record=new")
+    convos.run("--convo-record=new")
     (convos.path / "a/__recordings__/run-2.yaml").unlink()
     before = recordings(convos)
-    result = convos.pytester.runpytest_subprocess()
+    result = convos.run()
     result.stdout.fnmatch_lines(["convo: 2 calls needed", "2 calls · 4 answers replayed · *"])
     assert recordings(convos) == before
-    result = convos.pytester.runpytest_subprocess("--convo-record=new")
+    result = convos.run("--convo-record=new")
     assert len(recordings(convos)) == 3
     assert server.count == 6 + 2 + 2
 
 
 def test_all_asks_everything_again_and_rewrites(convos, server):
     write(convos, "a")
-    convos.pytester.runpytest_subprocess("--convo-record=new")
+    convos.run("--convo-record=new")
     before = answers(convos)
-    convos.pytester.runpytest_subprocess("--convo-record=all")
+    convos.run("--convo-record=all")
     assert server.count == 12
     assert len(answers(convos)) == 6
     assert not set(answers(convos)) & set(before)
@@ -78,7 +78,7 @@ def test_all_asks_everything_again_and_rewrites(convos, server):
 def test_in_ci_nothing_is_asked(convos, server, monkeypatch, value, mode):
     write(convos, "a")
     monkeypatch.setenv("CI", value)
-    result = convos.pytester.runpytest_subprocess()
+    result = convos.run()
     result.stdout.fnmatch_lines([f"convo: * · record {mode}"])
     assert server.count == (0 if mode != "auto" else 6)
     assert result.ret == (1 if mode != "auto" else 0)
@@ -92,7 +92,7 @@ def test_the_mode_of_ci_can_be_set_otherwise(convos, server, monkeypatch, how):
         monkeypatch.setenv("PYTEST_CONVO_RECORD", "auto")
     if how == "ini":
         convos.pytester.makeini("[pytest]\nconvo_record = auto\n")
-    result = convos.pytester.runpytest_subprocess(*(["--convo-record=auto"] if how == "command line" else []))
+    result = convos.run(*(["--convo-record=auto"] if how == "command line" else []))
     assert result.ret == 0, result.stdout.str()
     assert server.count == 6
 
@@ -100,9 +100,9 @@ def test_the_mode_of_ci_can_be_set_otherwise(convos, server, monkeypatch, how):
 def test_an_edited_prompt_is_shown_with_its_difference(convos, server):
     write(convos, "a")
     convos.write({"a/prompt.md": "You are kind.\nBe brief.\n"})
-    convos.pytester.runpytest_subprocess("--convo-record=new")
+    convos.run("--convo-record=new")
     convos.write({"a/prompt.md": "You are rude.\nBe brief.\n"})
-    result = convos.pytester.runpytest_subprocess("--convo-record=none")
+    result = convos.run("--convo-record=none")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
@@ -120,7 +120,7 @@ def test_no_credentials_and_no_recording_is_an_error_that_says_both(convos, monk
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     convos.write({"a/convo.toml": '[bot]\nmodel = "test"\n', "a/0000_user.md": "Hello?"})
-    result = convos.pytester.runpytest_subprocess()
+    result = convos.run()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*needs a key, and OPENAI_API_KEY is not set*", "*nothing is recorded*"])
 
@@ -150,14 +150,14 @@ def shop(convos):
                 "shop/conftest.py": TOOL.format(answer="5 euros"),
             }
         )
-        assert convos.pytester.runpytest_subprocess("--convo-record=new").ret == 0
+        assert convos.run("--convo-record=new").ret == 0
     return convos
 
 
 def test_a_tool_that_answers_otherwise_is_told(shop):
-    assert shop.pytester.runpytest_subprocess("--convo-record=none").ret == 0
+    assert shop.run("--convo-record=none").ret == 0
     shop.write({"shop/conftest.py": TOOL.format(answer="7 euros")})
-    result = shop.pytester.runpytest_subprocess("--convo-record=none")
+    result = shop.run("--convo-record=none")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         ["*price*", "*-5 euros*", "*+7 euros*", "shop/convo.toml::run-1: tool price(*) answers «7 euros», *"]
@@ -166,7 +166,7 @@ def test_a_tool_that_answers_otherwise_is_told(shop):
 
 def test_recorded_results_of_tools_can_be_replayed(shop):
     shop.write({"shop/conftest.py": TOOL.format(answer="7 euros")})
-    result = shop.pytester.runpytest_subprocess("--convo-record=none", "--convo-set", "record.tools=replay", "-s")
+    result = shop.run("--convo-record=none", "--convo-set", "record.tools=replay", "-s")
     assert result.ret == 0, result.stdout.str()
     assert "the tool runs" not in result.stdout.str()
 
@@ -194,7 +194,7 @@ def test_none(): pass
 def test_what_a_test_asks_is_recorded_beside_it(convos, server, args):
     write(convos, "a")
     convos.write({"b/test_ask.py": TEST})
-    assert convos.pytester.runpytest_subprocess("--convo-record=new", *args).ret == 0
+    assert convos.run("--convo-record=new", *args).ret == 0
     asked = server.count
     assert recordings(convos)[3:] == [
         "b/__recordings__/test_ask/TestThings/test_single/run-1.yaml",
@@ -204,7 +204,7 @@ def test_what_a_test_asks_is_recorded_beside_it(convos, server, args):
         "b/__recordings__/test_ask/test_tea/green/run-2.yaml",
     ]
     server.stop()
-    result = convos.pytester.runpytest_subprocess("--convo-record=none", *args)
+    result = convos.run("--convo-record=none", *args)
     assert result.ret == 0, result.stdout.str()
     assert server.count == asked
 
@@ -221,7 +221,7 @@ def test_what_went_wrong_is_not_recorded(convos):
                 "convo.toml": f'[bot]\nmodel = "test"\nbase_url = "{server.url}"\nretries = 0\n',
             }
         )
-        assert convos.pytester.runpytest_subprocess("--convo-record=new").ret == 1
+        assert convos.run("--convo-record=new").ret == 1
     assert recordings(convos) == []
 
 
@@ -234,8 +234,8 @@ def test_what_the_bot_failed_at_is_replayed_as_such(convos):
                 "a/0000_user.md": "Hello?",
             }
         )
-        assert convos.pytester.runpytest_subprocess("--convo-record=new").parseoutcomes() == {"failed": 1}
-    result = convos.pytester.runpytest_subprocess("--convo-record=none")
+        assert convos.run("--convo-record=new").parseoutcomes() == {"failed": 1}
+    result = convos.run("--convo-record=none")
     assert result.parseoutcomes() == {"failed": 1}
     result.stdout.fnmatch_lines(["*too long*"])
 
@@ -243,27 +243,27 @@ def test_what_the_bot_failed_at_is_replayed_as_such(convos):
 @WAYS
 def test_recordings_that_nothing_uses_are_listed_and_removed_when_all_is_recorded(convos, server, args):
     write(convos, "a", "b")
-    convos.pytester.runpytest_subprocess("--convo-record=new", *args)
+    convos.run("--convo-record=new", *args)
     convos.write({"a/convo.toml": "runs = 2\n", "b/0000_user.md": "Another question"})
-    result = convos.pytester.runpytest_subprocess(*args)
+    result = convos.run(*args)
     result.stdout.fnmatch_lines(
         ["1 recording that nothing uses (--convo-record=all removes them):", "  a/__rec*/run-3.yaml"]
     )
     assert "a/__recordings__/run-3.yaml" in recordings(convos)
     parts = len(list(convos.path.rglob("parts/*.md")))
-    result = convos.pytester.runpytest_subprocess("--convo-record=all", *args)
+    result = convos.run("--convo-record=all", *args)
     result.stdout.fnmatch_lines(["removed 1 recording that nothing uses:"])
     assert "a/__recordings__/run-3.yaml" not in recordings(convos)
     assert len(list(convos.path.rglob("parts/*.md"))) <= parts
     server.stop()
-    assert convos.pytester.runpytest_subprocess("--convo-record=none", *args).ret == 0
+    assert convos.run("--convo-record=none", *args).ret == 0
 
 
 @pytest.mark.parametrize("args", [["-k", "a"], ["a/0000_user.md::run-1"], ["--convo-runs=2"], ["a"]])
 def test_a_part_of_the_suite_says_nothing_of_the_rest(convos, server, args):
     write(convos, "a", "b")
-    convos.pytester.runpytest_subprocess("--convo-record=new")
-    result = convos.pytester.runpytest_subprocess("--convo-record=all", *args)
+    convos.run("--convo-record=new")
+    result = convos.run("--convo-record=all", *args)
     assert result.ret == 0
     assert "nothing uses" not in result.stdout.str()
     assert len(recordings(convos)) == 6
@@ -271,14 +271,14 @@ def test_a_part_of_the_suite_says_nothing_of_the_rest(convos, server, args):
 
 def test_recording_runs_all_and_says_what_the_header_says(convos, server):
     write(convos, "a")
-    result = convos.pytester.runpytest_subprocess("--convo-record=new", "--convo-runs=5", "--convo-agreement=0.4")
+    result = convos.run("--convo-record=new", "--convo-runs=5", "--convo-agreement=0.4")
     result.stdout.fnmatch_lines(["convo: 1 group, 5 runs · * · record new", "convo: 10 calls needed"])
     assert result.parseoutcomes() == {"passed": 1}
 
 
 def test_a_replay_imports_no_client(convos, server):
     write(convos, "a")
-    convos.pytester.runpytest_subprocess("--convo-record=new")
+    convos.run("--convo-record=new")
     server.stop()
     convos.write(
         {
@@ -295,9 +295,9 @@ def test_a_replay_imports_no_client(convos, server):
 
 def test_a_broken_recording_is_told_with_its_file(convos, server):
     write(convos, "a")
-    convos.pytester.runpytest_subprocess("--convo-record=new")
+    convos.run("--convo-record=new")
     (convos.path / "a/__recordings__/run-2.yaml").write_text("version: 9\nexchanges: []\n")
-    result = convos.pytester.runpytest_subprocess("--convo-record=none")
+    result = convos.run("--convo-record=none")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*a/__recordings__/run-2.yaml*version*9*"])
     assert "Traceback" not in result.stdout.str()
@@ -306,8 +306,8 @@ def test_a_broken_recording_is_told_with_its_file(convos, server):
 def test_a_replay_is_called_no_new_sample(convos, server):
     write(convos, "a")
     convos.write({"a/convo.toml": '[expect]\nexcludes = "Answer"\n'})
-    convos.pytester.runpytest_subprocess("--convo-record=new")
-    result = convos.pytester.runpytest_subprocess("--convo-record=none")
+    convos.run("--convo-record=new")
+    result = convos.run("--convo-record=none")
     result.stdout.fnmatch_lines(["*replayed from recordings, which is no new sample: *"])
 
 
@@ -330,7 +330,7 @@ def test_what_only_looks_asks_nobody(convos, option, args):
     log = convos.path / "log.txt"
     convos.write({"conftest.py": LOGGING.format(log=str(log))})
     write(convos, "a")
-    assert convos.pytester.runpytest_subprocess(option, "--convo-record=all", *args).ret == 0
+    assert convos.run(option, "--convo-record=all", *args).ret == 0
     assert not log.exists()
     assert recordings(convos) == []
 
@@ -340,7 +340,7 @@ def test_a_collection_error_asks_nobody_and_records_nothing(convos):
     log = convos.path / "log.txt"
     convos.write({"conftest.py": LOGGING.format(log=str(log)), "test_bad.py": "import nope\n"})
     write(convos, "a")
-    assert convos.pytester.runpytest_subprocess("--convo-record=all").ret == pytest.ExitCode.INTERRUPTED
+    assert convos.pytester.runpytest_inprocess("--convo-record=all").ret == pytest.ExitCode.INTERRUPTED
     assert not log.exists()
     assert recordings(convos) == []
 
@@ -366,8 +366,8 @@ def test_what_no_encoding_knows_is_recorded_too(convos):
             "test_ask.py": "def test_ask(bot): assert bot.ask('Well?').text == 'a\\ud800b'\n",
         }
     )
-    assert convos.pytester.runpytest_subprocess("--convo-record=new").ret == 0
-    assert convos.pytester.runpytest_subprocess("--convo-record=none").ret == 0
+    assert convos.run("--convo-record=new").ret == 0
+    assert convos.run("--convo-record=none").ret == 0
 
 
 def test_names_that_differ_in_odd_characters_have_recordings_of_their_own(convos, server):
@@ -381,10 +381,10 @@ def test_names_that_differ_in_odd_characters_have_recordings_of_their_own(convos
             "def test_marked(bot, x): bot.ask(x)\n"
         }
     )
-    assert convos.pytester.runpytest_subprocess("--convo-record=all").ret == 0
+    assert convos.run("--convo-record=all").ret == 0
     assert len(recordings(convos)) == 7
     server.stop()
-    assert convos.pytester.runpytest_subprocess("--convo-record=none").ret == 0
+    assert convos.run("--convo-record=none").ret == 0
 
 
 SLOW = """
@@ -404,16 +404,16 @@ def test_recordings_of_what_this_session_does_not_run_are_kept(convos, server, a
             "test_other.py": "def test_other(): pass\n",
         }
     )
-    convos.pytester.runpytest_subprocess("--convo-record=new")
+    convos.run("--convo-record=new")
     before = recordings(convos)
     assert len(before) == 6
     convos.write({"conftest.py": SLOW})
-    convos.pytester.runpytest_subprocess("--convo-record=all", *args)
+    convos.run("--convo-record=all", *args)
     assert recordings(convos) == before
-    convos.pytester.runpytest_subprocess("--convo-record=all", "c/test_a.py", *args)
+    convos.run("--convo-record=all", "c/test_a.py", *args)
     assert recordings(convos) == before
     convos.write({"c/convo.toml": "broken ="})
-    convos.pytester.runpytest_subprocess("--convo-record=all", "--continue-on-collection-errors", *args)
+    convos.run("--convo-record=all", "--continue-on-collection-errors", *args)
     assert recordings(convos) == before
 
 
@@ -421,11 +421,11 @@ def test_recordings_of_what_this_session_does_not_run_are_kept(convos, server, a
 def test_a_test_that_is_broken_off_leaves_its_recording_as_it_was(convos, server, how):
     test = "import pytest\ndef test_ask(bot):\n    bot.ask('one')\n    {}\n    bot.ask('two')\n"
     convos.write({"test_ask.py": test.format("pass")})
-    convos.pytester.runpytest_subprocess("--convo-record=all")
+    convos.run("--convo-record=all")
     before = answers(convos)
     assert len(before) == 2
     convos.write({"test_ask.py": test.format(how)})
-    convos.pytester.runpytest_subprocess("--convo-record=all")
+    convos.pytester.runpytest_inprocess("--convo-record=all", no_reraise_ctrlc=True)
     assert answers(convos) == before
 
 
@@ -433,13 +433,13 @@ def test_of_a_replay_that_passes_nothing_more_is_kept(convos, server):
     convos.write({"convo.toml": (convos.path / "convo.toml").read_text().replace("runs = 3", "runs = 1")})
     write(convos, "a", "b", "c")
     convos.write({"test_x.py": "def test_x(bot): bot.ask('x')\n"})
-    convos.pytester.runpytest_subprocess("--convo-record=new")
+    convos.run("--convo-record=new")
     shutil.rmtree(convos.path / ".convo")
-    result = convos.pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result = convos.run("-p", "no:cacheprovider")
     assert result.parseoutcomes() == {"passed": 4}
     assert not (convos.path / ".convo").exists()
     convos.write({"b/convo.toml": '[expect]\ncontains = "never said"\n'})  # fails
     (convos.path / "c/__recordings__/run-1.yaml").unlink()  # is asked
-    result = convos.pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result = convos.run("-p", "no:cacheprovider")
     assert result.parseoutcomes() == {"passed": 3, "failed": 1}
     assert {path.parents[2].name for path in convos.path.rglob("events.jsonl")} == {"b", "c"}

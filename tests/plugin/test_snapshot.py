@@ -56,10 +56,11 @@ class Project:
         self.tests(FUZZY.format(texts=texts, options=options))
 
     def run(self, *args: str) -> pytest.RunResult:
+        self.convos.pytester.plugins.clear()
         return self.convos.pytester.runpytest_inprocess(*STRICT, *args)
 
     def run_apart(self, *args: str) -> pytest.RunResult:
-        self.convos.pytester.plugins.clear()
+        """In a process of its own, where syrupy's errors are the ones that ours know."""
         return self.convos.pytester.runpytest_subprocess(*STRICT, *args, timeout=60)
 
     def keeps(self, text: str, name: str = "test_same/test_same.run.yaml") -> None:
@@ -212,7 +213,7 @@ def test_a_dissenting_run_does_not_turn_the_session_red(project: Project) -> Non
 def test_nor_does_one_with_workers(project: Project) -> None:
     project.says("Yes.", "No.", "Yes.")
     project.keeps("Yes.")
-    result = project.run_apart(*WORKERS, "--convo-record=all", "test_same.py")
+    result = project.run(*WORKERS, "--convo-record=all", "test_same.py")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["1 snapshot failed. 1 snapshot passed.", "*1 passed, 1 dissent*"])
 
@@ -294,7 +295,7 @@ def test_of_runs_that_differ_the_first_writes_and_the_others_pass(project: Proje
 def test_with_workers_one_run_writes(project: Project, option: str) -> None:
     texts = [f"Number-{number}" for number in range(8)]
     project.says(*texts, agreement="1")
-    result = project.run_apart(*WORKERS, option, "test_same.py")
+    result = project.run(*WORKERS, option, "test_same.py")
     assert result.ret == 0
     assert list(project.snapshots) == ["test_same/test_same.run.yaml"]
     (written,) = project.snapshots.values()
@@ -359,11 +360,11 @@ def test_with_workers_too(project: Project) -> None:
     project.tests()
     project.keeps("Yes.")
     project.keeps("Yes.", GONE)
-    result = project.run_apart(*WORKERS, "--snapshot-details")
+    result = project.run(*WORKERS, "--snapshot-details")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["1 snapshot passed. 1 snapshot unused.", "Unused test_gone.run (*"])
     (project.path / "__snapshots__" / GONE).unlink()
-    assert project.run_apart(*WORKERS).ret == 0
+    assert project.run(*WORKERS).ret == 0
 
 
 @pytest.mark.parametrize("selection", [["-k", "run-2"], ["-k", "test_same"], ["test_same.py::test_same::run-3"], ["."]])
@@ -383,7 +384,7 @@ def test_nor_is_it_with_workers(project: Project) -> None:
     project.tests(TEST + TEST.replace("test_same", "test_other"))
     project.keeps("Yes.")
     project.keeps("Yes.", "test_same/test_other.run.yaml")
-    result = project.run_apart(*WORKERS, "-k", "test_other and run-2", "--snapshot-update")
+    result = project.run(*WORKERS, "-k", "test_other and run-2", "--snapshot-update")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["1 snapshot passed."])
     assert len(project.snapshots) == 2

@@ -48,7 +48,6 @@ def story(convos, server, monkeypatch, request) -> Story:
     settings = {f"{name}/convo.toml": f'[expect]\ncontains = "{wanted}"\n' for name, (_, wanted, _) in CASES.items()}
     convos.write({f"{name}/0000_user.md": question for name, (question, _, _) in CASES.items()})
     convos.write({**settings, "convo.toml": 'runs = 5\n[bot]\nmodel = "tea-1"\n'})
-    convos.pytester.plugins.clear()
     return Story(convos, server, monkeypatch, LOCAL[request.param])
 
 
@@ -83,7 +82,7 @@ class Story:
         return json.loads((self._convos.path / "report.json").read_text())
 
     def _pytest(self, *args: str) -> pytest.RunResult:
-        return self._convos.pytester.runpytest_subprocess(*self._local, "--convo-json=report.json", *args, timeout=60)
+        return self._convos.run(*self._local, "--convo-json=report.json", *args)
 
 
 @pytest.fixture

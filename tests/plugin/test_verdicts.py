@@ -11,6 +11,9 @@ import pytest
 RESTARTS = ("load", "worksteal")
 """The ways of spreading under which xdist 3.8 can start a lost item again."""
 
+CORNERS = pytest.mark.parametrize("mode", ["noxdist", "n0", "load", "loadgroup"])
+"""For what does not hang on which worker has which item; under loadgroup items have other ids."""
+
 
 def test_dissent_does_not_fail_the_session(convos, run, mode):
     convos.vote("good", "yyyyy", 4)
@@ -39,11 +42,11 @@ def test_a_failing_group_is_one_failure_under_its_own_id(convos, run):
     assert (suite.get("failures"), suite.get("errors"), suite.get("tests")) == ("1", "0", "18")
 
 
-def test_exitfirst_stops(convos, run, mode):
+def test_exitfirst_stops(convos, run_apart, mode):
     convos.vote("a", "nnn", 2)
     for number in range(20):
         convos.vote(f"t{number:02}", "yyy", 2, sleep=0.3)
-    result = run("-x")
+    result = run_apart("-x")
     assert result.ret == (2 if mode not in ("noxdist", "n0") else 1)
     outcomes = result.parseoutcomes()
     assert outcomes["failed"] == 1
@@ -51,10 +54,10 @@ def test_exitfirst_stops(convos, run, mode):
     result.stdout.fnmatch_lines(["*stopping after 1 failures*"])
 
 
-def test_maxfail_counts_verdicts(convos, run, mode):
+def test_maxfail_counts_verdicts(convos, run_apart, mode):
     for number in range(20):
         convos.vote(f"t{number:02}", "nnn", 2, sleep=0 if number < 2 else 0.3)
-    result = run("--maxfail=2")
+    result = run_apart("--maxfail=2")
     parallel = mode not in ("noxdist", "n0")
     assert result.ret == (2 if parallel else 1)
     failed = result.parseoutcomes()["failed"]
@@ -77,6 +80,7 @@ def test_last_failed_runs_exactly_the_failing_groups(convos, run):
     assert convos.lastfailed() == {}
 
 
+@CORNERS
 def test_failed_first_runs_everything(convos, run):
     convos.vote("good", "yyyyy", 4)
     convos.vote("zbad", "nn", 2)
@@ -86,6 +90,7 @@ def test_failed_first_runs_everything(convos, run):
     assert (result.parseoutcomes()["passed"], result.parseoutcomes()["failed"]) == (1, 1)
 
 
+@CORNERS
 def test_a_selection_is_judged_on_what_it_has(convos, run):
     convos.vote("split", "yynyy", 4)
     result = run("-k", "run-1 or run-2", "-rA")
@@ -145,11 +150,12 @@ def test_errors_count_for_neither_side(convos, run):
 def test_how_an_inconclusive_verdict_counts(convos, how, code, word):
     convos.vote("open", "eye", 2)
     convos.vote("good", "yyy", 2)
-    result = convos.pytester.runpytest_subprocess(f"--convo-inconclusive={how}")
+    result = convos.run(f"--convo-inconclusive={how}")
     assert result.ret == code
     assert result.parseoutcomes()[word] == 1
 
 
+@CORNERS
 def test_a_single_run_is_an_ordinary_test(convos, run):
     convos.vote("good", "y", 1)
     convos.vote("bad", "n", 1)
@@ -166,11 +172,12 @@ def test_a_single_run_is_an_ordinary_test(convos, run):
 
 def test_dist_each_is_refused(convos):
     convos.vote("good", "y", 1)
-    result = convos.pytester.runpytest_subprocess("-p", "xdist.plugin", "-n2", "--dist=each")
+    result = convos.run("-p", "xdist.plugin", "-n2", "--dist=each")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--dist each*", "*use --dist load*"])
 
 
+@CORNERS
 def test_the_json_report(convos, run):
     convos.vote("split", "yynyy", 4)
     assert run("--convo-json=out/report.json").ret == 0

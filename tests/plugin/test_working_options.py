@@ -28,7 +28,7 @@ from pytest_convo.flags import unfold
 )
 def test_what_does_not_go_together(convos, args, said) -> None:
     convos.say("tea")
-    result = convos.pytester.runpytest_subprocess(*args, "tea", timeout=60)
+    result = convos.run(*args, "tea")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert said in result.stderr.str()
     assert sorted(path.name for path in (convos.path / "tea").iterdir()) == [
@@ -44,7 +44,7 @@ def test_a_path_behind_an_option_is_no_value_of_it(convos, before) -> None:
     convos.say("coffee")
     convos.write({"tea/conftest.py": "def pytest_report_header():\n    return 'tea is served'\n"})
     args = ["--convo-trunc=0"] if before == "--convo-fork" else ["--convo-fork=0"]
-    result = convos.pytester.runpytest_subprocess("--collect-only", "--convo-write", *args, before, "tea", timeout=60)
+    result = convos.run("--collect-only", "--convo-write", *args, before, "tea")
     result.stdout.fnmatch_lines(["tea is served"])  # its conftest is among the first: the path was seen at once
     result.stdout.no_fnmatch_line("*coffee*")
     assert result.ret == 0

@@ -148,6 +148,22 @@ def test_defaults_are_as_a_file_would_have_them(validator):
         "regenerate": "holes",
         "timeout": 120,
         "case": [],
+        "kind": "writing",
+        "scratch": False,
+        "max_iterations": 20,
+        "command_timeout": 60,
+        "corrections": 3,
+        "protocol": "tools",
+        "tools": [],
+        "write_back": False,
+        "background": False,
+        "environment": "docker",
+        "writable": False,
+        "network": False,
+        "memory": 1 << 30,
+        "cpus": 1,
+        "pids": 256,
+        "env": [],
     }
     assert not any("default" in setting for setting in validator.schema["$defs"]["Case"]["properties"].values())
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 NAMES = ("a", "b", "c", "d")
-PROJECTS = 5
+PROJECTS = 10
 """So many sequences of edits are made at once, each of a project of its own below the directory that is watched."""
 
 BOT = """

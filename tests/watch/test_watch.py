@@ -625,3 +625,29 @@ def test_paths_are_taken_from_the_configuration(convos, watch):
 
     assert watching.after(lambda: convos.write({"convos/tea/0000_user.md": "Tea?\n"})) == {"convos/tea": ["PASSED"]}
     assert not (convos.path / ".pytest_cache").exists()
+
+
+# -- tasks
+
+
+def test_an_edit_of_any_file_of_a_task_runs_it(convos, watch):
+    call = "calls = [{ name = 'shell', arguments = { command = 'cp in.txt out.txt' } }]"
+    convos.write(
+        {
+            "convos/job/convo.toml": 'environment = "local"\n[bot]\nprovider = "scripted"\n',
+            "convos/job/task.toml": "[convo]\n",
+            "convos/job/instruction.md": "Begin.\n",
+            "convos/job/script.toml": f"[[reply]]\nwhen = 'Begin'\n{call}\n[[reply]]\ntext = 'Done.'\n",
+            "convos/job/workspace/in.txt": "tea\n",
+            "convos/job/tests/test.sh": "#!/bin/sh\ngrep -q tea out.txt\n",
+        }
+    )
+    watching = watch()
+    job = convos.path / "convos/job"
+    passed, failed = {"convos/job": ["PASSED"]}, {"convos/job": ["FAILED"]}
+    assert watching.after(lambda: (job / "workspace/in.txt").write_text("milk\n")) == failed
+    assert watching.after(lambda: (job / "tests/test.sh").write_text("#!/bin/sh\ngrep -q milk out.txt\n")) == passed
+    assert watching.after(lambda: (job / "instruction.md").write_text("Begin now.\n")) == passed
+    assert watching.after(lambda: (job / "task.toml").write_text("[convo]\nmax_iterations = 3\n")) == passed
+    assert watching.after(lambda: (job / "workspace/test_it.py").write_text("assert False\n")) == passed
+    assert watching.after(lambda: shutil.rmtree(job)) == {}
