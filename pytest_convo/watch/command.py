@@ -31,6 +31,7 @@ from .pool import Pool
 from .rewind import Rewind
 from .screen import Screen, spent
 from .sessions import Sessions
+from .stop import Stop
 from .watcher import Setup, Watcher
 
 NOT_TOGETHER = {
@@ -60,10 +61,11 @@ def watch(config: pytest.Config) -> int:
     _let_terminal_through(config)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # what a terminal cannot show ends no watcher
-    _stop_at(*SIGNALS)
+    stop = Stop()
+    stop.at(*SIGNALS)
     try:
         with ExitStack() as closing:
-            _watcher(config, roots, closing).run()
+            _watcher(config, roots, stop, closing).run()
     except KeyboardInterrupt:
         return int(pytest.ExitCode.INTERRUPTED)
     except ConvoError as error:
@@ -72,7 +74,7 @@ def watch(config: pytest.Config) -> int:
     return int(pytest.ExitCode.OK)
 
 
-def _watcher(config: pytest.Config, roots: Sequence[Path], closing: ExitStack) -> Watcher:
+def _watcher(config: pytest.Config, roots: Sequence[Path], stop: Stop, closing: ExitStack) -> Watcher:
     """A watcher that hears of every edit from now on; what it holds is given back by `closing`."""
     chosen = options.read(config)
     wake, woken = closing.enter_context(_woken())
@@ -114,6 +116,7 @@ def _watcher(config: pytest.Config, roots: Sequence[Path], closing: ExitStack) -
         keys=keys,
         rewind=Rewind(chosen.cut, ledger, screen),
         spent=lambda: spent(Spending(books).spent()),
+        stopped=stop.between_steps(wake),
     )
 
 
@@ -170,17 +173,6 @@ def _environ() -> Mapping[str, str]:
     columns = shutil.get_terminal_size().columns
     colour = {"PY_COLORS": "1"} if sys.stdout.isatty() and "NO_COLOR" not in os.environ else {}
     return {**os.environ, "COLUMNS": str(columns), **colour}
-
-
-def _stop_at(*signals: int) -> None:
-    """End as at Ctrl-C when somebody asks the process to."""
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    for number in signals:
-        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
-            signal.signal(number, stop)
 
 
 def _let_terminal_through(config: pytest.Config) -> None:

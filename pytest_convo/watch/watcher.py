@@ -66,6 +66,7 @@ class Watcher:
         keys: Keys,
         rewind: Callable[[Path, Sequence[Change]], None],
         spent: Callable[[], str],
+        stopped: Callable[[], bool],
     ) -> None:
         self.setup = setup
         self.sessions, self.events, self.ledger, self.dependents = sessions, events, ledger, dependents
@@ -76,7 +77,7 @@ class Watcher:
         self.edits: dict[Path, list[Change]] = {}
         """What was edited of units that wait."""
         self._rewind = rewind
-        self._spent = spent
+        self._spent, self._stopped = spent, stopped
         self._burst = Burst(ledger.interesting)
         self._held: list[Change] = []
         self._surveyed = False
@@ -92,10 +93,12 @@ class Watcher:
     # -- the loop
 
     def run(self) -> None:
-        """Watch until somebody says that it is enough."""
+        """Watch until somebody says that it is enough; `KeyboardInterrupt` where it was said by a signal."""
         self.known.watch(self.setup.early)
         self.sessions.begin("survey", {})
         while self._going:
+            if self._stopped():
+                raise KeyboardInterrupt
             self._step()
 
     def _step(self) -> None:

@@ -84,12 +84,14 @@ def test_many_who_want_the_same_build_it_once(
 
 @pytest.mark.engine
 def test_a_step_that_fails_is_said_with_its_line_and_what_it_wrote(
-    client: DockerClient, busybox: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: DockerClient, busybox: str, tmp_path: Path, removed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEA_TOKEN", "earl-grey-hot")
-    dockerfile = f"# tea\nFROM {busybox}\n\nRUN seq 30 && echo earl-grey-hot && \\\n  exit 7\n"
+    # An image of which nobody else makes containers meanwhile.
+    own = built(client, written(tmp_path / "own", f"FROM {busybox}\nLABEL tea={time.time_ns()}\n"), TIMEOUT, tmp_path)
+    removed.append(own)
+    dockerfile = f"# tea\nFROM {own}\n\nRUN seq 30 && echo earl-grey-hot && \\\n  exit 7\n"
     folder = written(tmp_path / "x", dockerfile)
-    before = made_of(client, busybox)
     with pytest.raises(SandboxUnavailable) as caught:
         built(client, folder, TIMEOUT, tmp_path)
     assert (caught.value.path, caught.value.line) == (folder / "Dockerfile", 4)
@@ -99,7 +101,7 @@ def test_a_step_that_fails_is_said_with_its_line_and_what_it_wrote(
     assert "  30\n" in said
     assert "  10\n" not in said
     assert "earl-grey" not in said
-    assert made_of(client, busybox) == before
+    assert made_of(client, own) == []
 
 
 @pytest.mark.engine
