@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import pkgutil
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -35,6 +36,10 @@ MODES = {
     "loadfile": [*XDIST, "-n2", "--dist=loadfile"],
     "loadgroup": [*XDIST, "-n2", "--dist=loadgroup"],
 }
+
+for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) == signal.SIG_IGN:  # as `nohup … &` has it, and then so has every session of a test
+        signal.signal(_number, _handler)
 
 VOTE = """
 import json, os, time

@@ -56,6 +56,8 @@ longer to start than one run takes."""
 def main(orders: int, notes: int) -> int:
     """Wait for orders on one file, tell what comes of them on another; pytest's exit code."""
     line = Line(orders, notes)
+    # `nohup … &` has it ignored, and it is how a child is ended.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     _warm()
     line.tell({"kind": "warm"})
     configure = line.wait()

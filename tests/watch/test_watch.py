@@ -495,10 +495,15 @@ def test_the_end_of_it_leaves_nothing(serve, watch, say, until, end):
     until(lambda: server.in_flight == 0)
 
 
-def test_children_do_not_outlive_a_watcher_that_is_killed(serve, watch, say, until):
+@pytest.mark.parametrize("ctrl_c", [signal.default_int_handler, signal.SIG_IGN], ids=["", "nohup"])
+def test_children_do_not_outlive_a_watcher_that_is_killed(serve, watch, say, until, ctrl_c):
     server = serve(*SLOW_OR_NOT)
     say(tea="Tea?")
-    watching = watch()
+    before = signal.signal(signal.SIGINT, ctrl_c)
+    try:
+        watching = watch()
+    finally:
+        signal.signal(signal.SIGINT, before)
     say(tea="slow")
     until(lambda: server.in_flight == 1)
 
