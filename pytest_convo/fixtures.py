@@ -1,5 +1,5 @@
 """The fixtures: `convo`, what the bot said in this run; `bot`, to ask; `agent` and `sandbox`, to have work done;
-`convo_snapshot`, to compare with.
+`prompt` and `refine`, for prompts that are mended; `convo_snapshot`, to compare with.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from .collect.asking import Bot
     from .collect.hands import Agents
+    from .collect.prompts import Prompts, Refine
     from .collect.snapshot import ConvoSnapshot
     from .conversation.transcript import Transcript
     from .sandbox.base import Sandbox
@@ -58,6 +59,25 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
 
     with opened(request.node) as made:
         yield made
+
+
+@pytest.fixture
+def prompt(request: pytest.FixtureRequest) -> Prompts:
+    """Reads a prompt file, which `--convo-refine` may mend: `prompt("prompts/extract.md", product="tea")`."""
+    from .collect.prompts import Prompts
+
+    return Prompts(request.node)
+
+
+@pytest.fixture
+def refine(request: pytest.FixtureRequest) -> Refine:
+    """Says how a prompt of this test is mended: `refine(prompt="prompts/extract.md", correction="JSON only.")`.
+
+    Best in a fixture of the same name, which is asked for by the tests that it is of, or by all with `autouse=True`.
+    """
+    from .collect.prompts import Refine
+
+    return Refine(request.node)
 
 
 @pytest.fixture

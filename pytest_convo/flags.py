@@ -17,6 +17,10 @@ RECORD: tuple[RecordMode, ...] = get_args(RecordMode)
 Sandboxes = Literal["auto", "require", "skip"]
 SANDBOX: tuple[Sandboxes, ...] = get_args(Sandboxes)
 
+Refining = Literal["suggest", "apply", "measure"]
+REFINE: tuple[Refining, ...] = get_args(Refining)
+"""What may come of a better prompt; "measure" is a session that tries one out, which nobody types."""
+
 BASELINE = "convo-baseline.json"
 """The file of the baseline, at the rootdir, unless `--convo-baseline` names another."""
 
@@ -109,6 +113,12 @@ OPTIONS = (
         "fork",
         "as --convo-trunc, and keep the conversation as it was in a directory beside it: refund-0001",
         "N",
+        AFTER_EQUALS,
+    ),
+    Option(
+        "refine",
+        "mend the prompts that cases fail with, and print a diff (suggest, the default) or write it (apply)",
+        "MODE",
         AFTER_EQUALS,
     ),
     Option("watch", "stay, and run what an edit concerns as soon as it is saved", how=SWITCH),

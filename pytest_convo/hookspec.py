@@ -27,6 +27,11 @@ def pytest_convo_model(settings: Settings) -> ChatModel | Callable[..., Any] | N
     """A model of one's own in place of the configured one: a `ChatModel`, or a function from messages to a text."""
 
 
+@pytest.hookspec(firstresult=True)
+def pytest_convo_rewriter(settings: Settings) -> ChatModel | Callable[..., Any] | None:
+    """Who rewrites prompts in place of the model of `[refine]`: a `ChatModel`, or a function of messages."""
+
+
 @pytest.hookspec
 def pytest_convo_redact(text: str) -> str | None:
     """The text without what must never be written or shown; None where all of it may be.

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pytest
 
-from .flags import BASELINE, INCONCLUSIVE, RECORD, SANDBOX, SETTINGS, RecordMode, Sandboxes
+from .flags import BASELINE, INCONCLUSIVE, RECORD, REFINE, SANDBOX, SETTINGS, RecordMode, Refining, Sandboxes
+from .option_values import amount, index, margin, one_of, parsed, positive, seconds, truth
 
 if TYPE_CHECKING:
     from .settings.resolve import Layer
@@ -62,6 +63,8 @@ class Options:
     next: bool
     """Whether an empty next message is offered to whoever writes the user's."""
     cut: Cut | None
+    refine: Refining | None
+    """Whether prompts are mended, and what comes of it."""
     sandbox: Sandboxes
     """What becomes of a task where there is no engine: skipped, an error, or as it is best for who asks."""
     oracle: bool
@@ -80,22 +83,23 @@ def read(config: pytest.Config) -> Options:
     """The session's options: command line, then environment, then ini file; `pytest.UsageError` for a bad value."""
     _require_watcher(config)
     return Options(
-        concurrency=_first(config, "concurrency", 16, _positive),
-        eager=_first(config, "eager", False, _truth),
-        inconclusive=_first(config, "inconclusive", "error", _one_of(INCONCLUSIVE)),
+        concurrency=_first(config, "concurrency", 16, positive),
+        eager=_first(config, "eager", False, truth),
+        inconclusive=_first(config, "inconclusive", "error", one_of(INCONCLUSIVE)),
         dry=config.getoption("convo_dry"),
         json=_file(config, "json"),
-        record=_first(config, "record", "none" if in_ci() else "auto", _one_of(RECORD)),
-        max_usd=_first(config, "max_usd", None, _amount),
-        max_calls=_first(config, "max_calls", None, _positive),
-        max_tokens=_first(config, "max_tokens", None, _positive),
+        record=_first(config, "record", "none" if in_ci() else "auto", one_of(RECORD)),
+        max_usd=_first(config, "max_usd", None, amount),
+        max_calls=_first(config, "max_calls", None, positive),
+        max_tokens=_first(config, "max_tokens", None, positive),
         simulate=config.getoption("convo_simulate"),
         judge_check=config.getoption("convo_judge_check"),
         approving=bool(config.getoption("update_snapshots", False)),  # syrupy's --snapshot-update
         write=config.getoption("convo_write"),
         next=config.getoption("convo_next"),
         cut=_cut(config),
-        sandbox=_first(config, "sandbox", "auto", _one_of(SANDBOX)),
+        refine=_refine(config),
+        sandbox=_first(config, "sandbox", "auto", one_of(SANDBOX)),
         oracle=config.getoption("convo_oracle"),
         keep_sandbox=config.getoption("convo_keep_sandbox"),
         **_gate(config),
@@ -119,7 +123,7 @@ def polling(config: pytest.Config) -> float | None:
     given = config.getoption("convo_watch_poll")
     if given is None:
         return None
-    return _parsed("--convo-watch-poll", given, _seconds) if given else POLLING
+    return parsed("--convo-watch-poll", given, seconds) if given else POLLING
 
 
 def _cut(config: pytest.Config) -> Cut | None:
@@ -134,7 +138,7 @@ def _cut(config: pytest.Config) -> Cut | None:
         raise pytest.UsageError(msg)
     if not given and not everything:
         return None
-    indexes = {_parsed(f"--convo-{name}", value, _index) for name, value in given.items() if value}
+    indexes = {parsed(f"--convo-{name}", value, index) for name, value in given.items() if value}
     if len(indexes) > 1:
         msg = "--convo-trunc and --convo-fork name two points: give one index"
         raise pytest.UsageError(msg)
@@ -149,6 +153,11 @@ def in_ci() -> bool:
     return os.environ.get("CI", "").lower() in ("1", "true", "yes", "on")
 
 
+def _refine(config: pytest.Config) -> Refining | None:
+    given = config.getoption("convo_refine")
+    return None if given is None else parsed("--convo-refine", given or REFINE[0], one_of(REFINE))
+
+
 def _gate(config: pytest.Config) -> dict[str, Any]:
     """The options of the regression gate."""
     path = _file(config, "baseline") or config.rootpath / BASELINE
@@ -157,14 +166,14 @@ def _gate(config: pytest.Config) -> dict[str, Any]:
         msg = f"{path} is a directory, and the baseline is a file: name another with --convo-baseline"
         raise pytest.UsageError(msg)
     gates = config.getoption("convo_baseline") is not None and not updates
-    margin = config.getoption("convo_non_inferior")
-    if margin is not None and not gates:
+    given = config.getoption("convo_non_inferior")
+    if given is not None and not gates:
         msg = "--convo-non-inferior is a part of the gate: it needs --convo-baseline PATH"
         raise pytest.UsageError(msg)
     return {
         "baseline": path if gates else None,
         "new_baseline": path if updates else None,
-        "non_inferior": None if margin is None else _parsed("--convo-non-inferior", margin, _margin),
+        "non_inferior": None if given is None else parsed("--convo-non-inferior", given, margin),
     }
 
 
@@ -228,71 +237,5 @@ def _first(config: pytest.Config, name: str, default: Any, parse: Callable[[Any]
     }
     for place, value in places.items():
         if value is not None:
-            return _parsed(place, value, parse)
+            return parsed(place, value, parse)
     return default  # type: ignore[no-any-return]
-
-
-def _parsed(place: str, value: Any, parse: Callable[[Any], T]) -> T:
-    try:
-        return parse(value)
-    except ValueError as error:
-        msg = f"{place}: {error}"
-        raise pytest.UsageError(msg) from None
-
-
-def _positive(value: Any) -> int:
-    if (isinstance(value, str) and not value.strip().isdecimal()) or int(value) < 1:
-        msg = f"a whole number from 1 on is needed, not {value!r}"
-        raise ValueError(msg)
-    return int(value)
-
-
-def _index(value: str) -> int:
-    if not value.isdecimal() or int(value) > 9999:
-        msg = f"an index from 0 to 9999 is needed, not {value!r}"
-        raise ValueError(msg)
-    return int(value)
-
-
-def _seconds(value: Any) -> float:
-    return _between(value, 0, 3600, "a number of seconds")
-
-
-def _amount(value: Any) -> float:
-    """Dollars, more than none."""
-    return _between(value, 0, float("inf"), "an amount above 0")
-
-
-def _margin(value: Any) -> float:
-    return _between(value, 0, 1, "a share between 0 and 1, as 0.05 for five points,")
-
-
-def _between(value: Any, low: float, high: float, what: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = low
-    if not low < number < high:
-        msg = f"{what} is needed, not {value!r}"
-        raise ValueError(msg)
-    return number
-
-
-def _one_of(names: tuple[str, ...]) -> Callable[[Any], Any]:
-    def parse(value: Any) -> Any:
-        if value not in names:
-            msg = f"{value!r} is not one of {', '.join(names)}"
-            raise ValueError(msg)
-        return value
-
-    return parse
-
-
-def _truth(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-    if value.lower() not in words:
-        msg = f"{value!r} is not one of {', '.join(words)}"
-        raise ValueError(msg)
-    return words[value.lower()]

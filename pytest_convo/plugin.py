@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from . import flags, options
-from .fixtures import agent, bot, convo, convo_snapshot, sandbox
+from .fixtures import agent, bot, convo, convo_snapshot, prompt, refine, sandbox
 from .hearing import Reports, needed_reporter, reporter_of, state_of
 from .layout import RECORDINGS, TASK, TASK_FOLDERS, may_be_message_file
 
-__all__ = ["agent", "bot", "convo", "convo_snapshot", "sandbox"]
+__all__ = ["agent", "bot", "convo", "convo_snapshot", "prompt", "refine", "sandbox"]
 
 # -- start
 
@@ -239,7 +239,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str] | None:
-    if (state := state_of(config)) is None or state.fresh:
+    if (state := state_of(config)) is None or state.fresh is not None:
         return None
     from .report.overview import header
 

@@ -30,6 +30,7 @@ from ..run.shelter import sheltered
 from ..run.told import MEASURED
 from .asked import Asked, messages_of
 from .chat import Chat
+from .prompts import reads
 from .recordings import of_test
 from .sandboxes import skip_without_engine
 from .setup import Setup
@@ -203,6 +204,8 @@ class Bot:
         request: Mapping[str, Any],
     ) -> Future[Turn]:
         setup = self.setup
+        if system is None:
+            reads(self._item, setup.prompts)
         return self._runs.engine.submit(lambda idle: self._answer(setup, history, system, tools, request, idle))
 
     async def _answer(

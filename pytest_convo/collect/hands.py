@@ -17,6 +17,7 @@ from ..run.redact import REDACTOR
 from ..sandbox.tool import AgentTool
 from ..sandbox.tool_file import read_tool
 from .asking import Bot
+from .prompts import reads
 from .sandboxes import skips, spec_of
 from .spec import agent_tools, redactor_at
 from .state import of
@@ -62,6 +63,8 @@ class Agents:
         `folder` and files of `tools` are relative to the test's directory.
         """
         setup, here = self._bot.setup, self._item.path.parent
+        if system_prompt is None:
+            reads(self._item, setup.prompts)
         settings = setup.settings
         own = [tool if isinstance(tool, AgentTool) else read_tool(here / tool) for tool in tools or ()]
         self._bot.hide(name for tool in own for name in tool.secrets)

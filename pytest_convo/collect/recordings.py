@@ -61,7 +61,7 @@ def _open(
     state: State, directory: Path, folders: Sequence[str], redactor: Redactor, name: str, *, live: bool = False
 ) -> RunRecording:
     root, mode = directory / RECORDINGS, state.options.record
-    if state.fresh or (live and mode == "auto"):  # nothing recorded answers it, and nothing of it is kept
+    if state.fresh is not None or (live and mode == "auto"):  # nothing recorded answers it, and nothing of it is kept
         return RunRecording(root / "of no such run" / name, root, "auto", redactor)
     return RunRecording(root.joinpath(*folders, name), root, "all" if live and mode == "new" else mode, redactor)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .models import model_maker
-from .spec import agent_tools, redactor, system_prompt, tools_maker
+from .prompts import prompt_files, system_prompt
+from .spec import agent_tools, redactor, tools_maker
 from .state import of
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ class Setup:
 
     settings: Settings
     system: str | None
+    prompts: tuple[Path, ...]
+    """The file of the system prompt, if there is one."""
     model: Callable[[int], ChatModel]
     redactor: Redactor
     _tools: Callable[[int], Sequence[Tool]] | None
@@ -41,6 +45,7 @@ class Setup:
         return cls(
             settings,
             system_prompt(state, directory, settings),
+            prompt_files(state, directory, settings),
             model_maker(state, settings, directory, None, hook, hidden),
             hidden,
             tools_maker(state, directory, hook, hidden),

@@ -17,6 +17,7 @@ from ..run.measure import Spec
 from .identity import Identity
 from .judging import Judging
 from .models import model_maker
+from .prompts import prompt_files, system_prompt
 from .recordings import complete, of_conversation
 from .state import GATE, LISTENER, State, of
 from .store import stored
@@ -106,6 +107,7 @@ def _conversation_spec(state: State, directory: Path, case: str | None) -> Spec:
         likeness=likeness,
         beside=judging.recordings(checks, likeness),
         scribe=_scribe(state, directory, case, hidden, conversation),
+        prompts=prompt_files(state, directory, settings),
         writes=state.options.write,
     )
 
@@ -243,16 +245,6 @@ def gathered(errors: list[ConvoError], make: Callable[[], Any]) -> Any:
     return None
 
 
-def system_prompt(state: State, directory: Path, settings: Settings) -> str | None:
-    """The system prompt: the file that `prompt` names, else the nearest prompt.md, else none."""
-    from ..conversation.text import read_text
-
-    path = settings.prompt or state.resolver.find_prompt(directory)
-    if path is None:
-        return None
-    return read_text(path, variables=settings.vars, template=path.suffix == ".j2")
-
-
 def tools_maker(state: State, directory: Path, hook: Any, hidden: Redactor) -> Callable[[int], Sequence[Tool]] | None:
     if not hook.pytest_convo_tools.get_hookimpls():
         return None
@@ -275,19 +267,19 @@ def group(
 ) -> Group:
     """The group that these settings make of the runs below a node; `compares`: whether its answers must agree.
 
-    Fresh runs, which confirm how often a case passes, need not agree with each other. Where answers are written there
-    is one run.
+    Fresh runs that confirm how often a case passes need not agree with each other. Where answers are written there is
+    one run.
     """
-    options = state.options
+    options, counted = state.options, bool(state.fresh)
     return Group(
         node_id,
         state.fresh or (1 if options.write or options.oracle else settings.runs),
         settings.agreement,
         settings.good,
         settings.bad,
-        at_least=settings.agree.at_least if compares and not state.fresh else None,
+        at_least=settings.agree.at_least if compares and not counted else None,
         full=options.full,
-        first=settings.runs + 1 if state.fresh else 1,
-        fresh=bool(state.fresh),
+        first=1 if state.fresh is None else settings.runs + 1,
+        fresh=state.fresh is not None,
         identity=identity() if options.baseline or options.new_baseline else None,
     )

@@ -37,6 +37,9 @@ LISTENER: pytest.StashKey[Listener] = pytest.StashKey()
 GATE: pytest.StashKey[Ask] = pytest.StashKey()
 """Who lets results of tools pass, where somebody is to look at them first; in the config's stash."""
 
+AGAIN = pytest.StashKey[bool]()
+"""Whether every group makes as many runs as it has, under further numbers; in the config's stash."""
+
 STORE = pytest.StashKey[Path]()
 """Where answers are kept for as long as somebody watches, so that none is asked for twice; in the config's stash."""
 
@@ -51,11 +54,11 @@ ORACLE_ALONE = "--convo-oracle runs the solutions of tasks, and asks no model"
 class State:
     """The session's options, settings, conversations and runs."""
 
-    def __init__(self, config: pytest.Config, *, fresh: int = 0) -> None:
+    def __init__(self, config: pytest.Config, *, fresh: int | None = None) -> None:
         self.config = config
         self.options = options.read(config)
-        self.fresh = fresh
-        """How many fresh runs each group has, where these are made to confirm a suspicion; else 0."""
+        self.fresh = 0 if fresh is None and AGAIN in config.stash else fresh
+        """How many fresh runs each group has, 0 for as many as it has anyway; None where its first runs are made."""
         self.runs = RunSession(self.options, getattr(config, "workerinput", None))
         self.specs: dict[tuple[Path, str | None], Spec] = {}
         self.broken: set[Path] = set()

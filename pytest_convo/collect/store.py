@@ -31,7 +31,7 @@ def stored(
     Without a store, and where the session asks everything anew or records it, `make` as it is.
     """
     root = state.config.stash.get(STORE, None)
-    if root is None or state.fresh or state.options.record != "auto":
+    if root is None or state.fresh is not None or state.options.record != "auto":
         return make
     folder = answers_of(root, directory)
 

@@ -26,9 +26,10 @@ from ..settings.harbor import resolved
 from ..settings.task import INSTRUCTION, OURS
 from .judging import Judging
 from .models import model_maker
+from .prompts import prompt_files, system_prompt
 from .recordings import complete, of_conversation
 from .sandboxes import spec_of, variables_of
-from .spec import agent_tools, checks_of, gathered, likeness_of, redactor, runs_code, system_prompt, tools_maker
+from .spec import agent_tools, checks_of, gathered, likeness_of, redactor, runs_code, tools_maker
 
 if TYPE_CHECKING:
     from ..bot.tools import Tool
@@ -89,6 +90,7 @@ def task_spec(state: State, task: Task) -> Spec:
         asking=asks(checks),
         likeness=likeness,
         beside=judging.recordings(checks, likeness),
+        prompts=(*prompt_files(state, directory, settings), task.instruction),
         player=player,
     )
 
@@ -159,6 +161,7 @@ def _agent(
     functions: Callable[[int], Sequence[Tool]] | None,
 ) -> TaskPlayer:
     """Who works on the task, told `own` beside what its kind is told."""
+    writes_back = settings.write_back and state.options.refine != "measure"
     return TaskPlayer(
         instruction=instruction,
         system=told_by_kind(settings.kind, own, tools=tools, place=WORKSPACE if task.workspace else None),
@@ -167,7 +170,7 @@ def _agent(
         host=state.host,
         verifier=_verifier(task),
         functions=functions,
-        write_back=WriteBack(task.workspace) if settings.write_back and task.workspace else None,
+        write_back=WriteBack(task.workspace) if writes_back and task.workspace else None,
         variables=partial(_variables, task, settings, tools),
         alone=task.hardened and not settings.background,
         judged_by=tuple(filter(None, (task.tests, task.workspace, task.build))),

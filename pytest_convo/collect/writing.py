@@ -32,7 +32,7 @@ def scribe_maker(
 
     What it makes raises `SettingsError` where several cases would write the same files.
     """
-    writes = state.options.write and not state.fresh
+    writes = state.options.write and state.fresh is None
     listener = _listener(state)
     holes = frozenset(conversation.turns) - conversation.approved.keys() if writes else frozenset()
     last = max((*conversation.turns, *conversation.messages), default=-1)

@@ -10,6 +10,12 @@ import stat
 
 from ..errors import FormatError
 
+INSTEAD: dict[str, str] = {}
+"""Texts that are read in the place of files, by the files' real paths: a prompt that is tried out stands in no file.
+
+Of the whole process: whoever fills it has a process of his own, which reads nothing before.
+"""
+
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """What the file at `path` holds; `FormatError` where it cannot be read or is no regular file."""
@@ -37,6 +43,8 @@ def read_utf8(path: str | os.PathLike[str]) -> str:
     The final newline may be LF or CRLF; line ends within the text stay as they are. `FormatError` for what is not
     UTF-8 and for NUL, with the line.
     """
+    if INSTEAD and (text := INSTEAD.get(os.path.realpath(path))) is not None:
+        return _without_end(text)
     data = read_bytes(path)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise _at(path, data, 0, "is UTF-16, not UTF-8")
@@ -46,7 +54,11 @@ def read_utf8(path: str | os.PathLike[str]) -> str:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise _at(path, data, error.start, f"is not UTF-8: byte 0x{data[error.start]:02x}") from None
-    text = text.removeprefix("\ufeff")
+    return _without_end(text.removeprefix("\ufeff"))
+
+
+def _without_end(text: str) -> str:
+    """Without one final newline."""
     return text[: -2 if text.endswith("\r\n") else -1] if text.endswith("\n") else text
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..settings.expect import Criterion
     from ..settings.model import Settings
 
-_INHERITED = ("model", "provider", "base_url", "api_key_env", "retries")
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -127,18 +125,5 @@ class Asking:
 
 
 def judge_bot(settings: Settings, criterion: Criterion | None = None) -> BotSettings:
-    """The bot that judges: what `[judge]` says of it, and where that is silent the bot's own server, key and model.
-
-    Temperature and further fields of the request are the judge's alone, and so is a price, unless both are one model.
-    """
-    own, bot = settings.judge, settings.bot
-    given = {name: value for name in _INHERITED if (value := getattr(own, name)) is not None}
-    if criterion is not None and criterion.model is not None:
-        given["model"] = criterion.model
-    if bot.provider == "scripted" and given.keys() & {"model", "base_url"}:
-        given.setdefault("provider", "openai")  # a script has neither
-    other = any(given.get(name, getattr(bot, name)) != getattr(bot, name) for name in ("model", "provider", "base_url"))
-    price = own.price or (None if other else bot.price)
-    return bot.model_copy(
-        update={**given, "temperature": own.temperature, "request": own.request, "price": price, "tool_rounds": 0}
-    )
+    """The bot that judges: what `[judge]` says of it, and where that is silent the bot's own."""
+    return settings.judge.of(settings.bot, criterion.model if criterion is not None else None)

@@ -25,7 +25,7 @@ def announce(state: State, session: pytest.Session) -> None:
     """Collection is over: leave the header for the controller of xdist, and in a dry session print the requests."""
     if hasattr(session.config, "workerinput") and (lines := header(state)) is not None:
         state.runs.ledger.note("header", "\n".join(lines))
-    if state.fresh:
+    if state.fresh is not None:
         return
     if state.options.simulate:
         from . import simulation

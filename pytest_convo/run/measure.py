@@ -98,6 +98,8 @@ class Spec:
     """Makes who takes down run i while it is made, where anybody does."""
     writes: bool = False
     """Whether answers are written into the directory: what stands there then is not asked for a second time."""
+    prompts: tuple[Path, ...] = ()
+    """The files that say what the bot is to do: the system prompt, and an agent's instruction."""
     player: Player | None = None
     """Who plays its runs, where they are no mere conversation."""
 

@@ -18,6 +18,7 @@ from ..texts import plain
 from .alike import NOTE
 from .approvable import approvable
 from .redact import REDACTOR, TELLER, WITHHELD, redact, shown, withhold
+from .refinable import refinable
 from .results import FIGURES, figures
 from .session import RUN, Run, RunSession
 
@@ -146,6 +147,8 @@ def _told(
         if checks := [dict(event) for event in measurement.events if event["kind"] == JUDGE_CHECK]:
             told["judge_checks"] = redactor.deep(checks)
         told["transcript"] = item.nodeid if run.spec is None else run.spec.key(run.number)
+    if session.options.refine is not None:
+        told["refine"] = refinable(item, run, measurement, redactor)
     if report.failed:
         told["reason"] = plain(report.longreprtext)
         told["sections"] = [[title, plain(text)] for title, text in report.sections]

@@ -57,8 +57,8 @@ class BotSettings(Table):
     price: PriceSettings | None = Field(None, description="US dollars for a million tokens; else a kept list is asked")
 
 
-class JudgeSettings(Table):
-    """Who judges a reply, and how it is asked; model, server and key are the bot's where they are not given here."""
+class OtherSettings(Table):
+    """Who is asked beside the bot; model, server and key are the bot's where they are not given here."""
 
     model: Name | None = Field(None, description="the model's name, as the server has it; else the bot's")
     provider: Name | None = Field(None, description='"openai", "scripted", or one of a conftest; else the bot\'s')
@@ -68,6 +68,33 @@ class JudgeSettings(Table):
     retries: NotNegative | None = Field(None, description="how often a request is sent again; else as for the bot")
     request: Request = Field(default_factory=dict, description="any further field of the request")
     price: PriceSettings | None = Field(None, description="US dollars for a million tokens; else a kept list is asked")
+
+    def of(self, bot: BotSettings, model: str | None = None) -> BotSettings:
+        """The bot that is asked: what is said here, and where that is silent the bot's own server, key and model.
+
+        `model` comes before both. Temperature and further fields of the request are its own alone, and so is a price,
+        unless both are one model.
+        """
+        given = {name: value for name in _INHERITED if (value := getattr(self, name)) is not None}
+        if model is not None:
+            given["model"] = model
+        if bot.provider == "scripted" and given.keys() & {"model", "base_url"}:
+            given.setdefault("provider", "openai")  # a script has neither
+        other = any(
+            given.get(name, getattr(bot, name)) != getattr(bot, name) for name in ("model", "provider", "base_url")
+        )
+        price = self.price or (None if other else bot.price)
+        return bot.model_copy(
+            update={**given, "temperature": self.temperature, "request": self.request, "price": price, "tool_rounds": 0}
+        )
+
+
+_INHERITED = ("model", "provider", "base_url", "api_key_env", "retries")
+
+
+class JudgeSettings(OtherSettings):
+    """Who judges a reply, and how it is asked."""
+
     prompt: File | None = Field(None, description="what the judge is told; else the nearest judge.md.j2, else our own")
     output: Literal["auto", "schema", "tool", "text"] = Field(
         "auto", description='how the verdict is asked for; "auto": as a JSON schema, else a tool call, else as text'
@@ -77,6 +104,19 @@ class JudgeSettings(Table):
     probes: File | None = Field(
         None, description="planted replies for --convo-judge-check; else the nearest judge_probes.toml"
     )
+
+
+class RefineSettings(OtherSettings):
+    """How a prompt is rewritten that cases fail with, and by whom."""
+
+    correction: str = Field("", description="what whoever rewrites the prompt is told beside the failures")
+    attempts: AtLeastOne = Field(8, description="texts that are tried")
+    holdout: Share = Field(
+        0.25, description="the share of the cases that are never shown to the rewriter; as many again choose"
+    )
+    minutes: Positive | None = Field(None, description="how long it may take")
+    max_calls: AtLeastOne | None = Field(None, description="model calls that it may take")
+    max_usd: Positive | None = Field(None, description="US dollars that it may cost")
 
 
 class EmbeddingSettings(Table):

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pydantic import BaseModel
 
 from .agents import AgentSettings
-from .bots import BotSettings, EmbeddingSettings, JudgeSettings, LimitSettings, PriceSettings
+from .bots import BotSettings, EmbeddingSettings, JudgeSettings, LimitSettings, PriceSettings, RefineSettings
 from .expect import Criterion, ExpectedCall, ExpectedNumber, ExpectTable, Similarity
 from .locate import Keys
 from .model import AgreeSettings, Case, RecordSettings, Settings
@@ -24,6 +24,7 @@ _TABLES: dict[str, type[BaseModel]] = {
     "judge": JudgeSettings,
     "embeddings": EmbeddingSettings,
     "agree": AgreeSettings,
+    "refine": RefineSettings,
     "expect": ExpectTable,
     "number": ExpectedNumber,
     "similar": Similarity,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from .agents import AgentSettings
-from .bots import BotSettings, EmbeddingSettings, JudgeSettings, LimitSettings
+from .bots import BotSettings, EmbeddingSettings, JudgeSettings, LimitSettings, RefineSettings
 from .expect import Expect
 from .kinds import (
     Agreement,
@@ -86,6 +86,9 @@ class _Asked(Table):
     )
     agree: AgreeSettings = Field(
         default_factory=AgreeSettings, description="whether the answers of the runs agree with each other"
+    )
+    refine: RefineSettings = Field(
+        default_factory=RefineSettings, description="how a prompt is rewritten that cases fail with: --convo-refine"
     )
     expect: Expect = Field(
         default_factory=Expect, description="checks of the last reply; [expect.N] of the reply at index N"

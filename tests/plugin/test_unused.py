@@ -13,7 +13,7 @@ def test_a_session_without_conversations_loads_nothing_and_leaves_nothing(convos
 
         def pytest_unconfigure():
             rooms = {{name for name in sys.modules if name.startswith("pytest_convo.")}}
-            light = ("plugin", "hearing", "layout", "options", "flags", "fixtures", "hookspec")
+            light = ("plugin", "hearing", "layout", "option_values", "options", "flags", "fixtures", "hookspec")
             assert rooms == {{"pytest_convo." + name for name in light}}
             assert not {HEAVY!r} & sys.modules.keys()
             assert threading.active_count() == 1

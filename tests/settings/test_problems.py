@@ -21,7 +21,7 @@ from pytest_convo.settings.toml import Toml
 KEY = "sk-proj-abcdefghijklmnop0123"
 TOP = (
     "runs, agreement, good, bad, prompt, regenerate, timeout, bot, limits, record, vars, judge, embeddings, agree, "
-    "expect"
+    "refine, expect"
 )
 BOT = "model, provider, base_url, api_key_env, temperature, tool_rounds, retries, request, price"
 CHECKS = (

@@ -1,0 +1,1 @@
+"""A failing group and its prompt → a better prompt, proved on cases that its writer never saw."""

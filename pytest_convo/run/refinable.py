@@ -1,0 +1,91 @@
+"""What a run tells of the prompts that took part in it, for whoever is to mend one of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..texts import clip, plain
+
+if TYPE_CHECKING:
+    from ..conversation.message import Message
+    from ..redaction import Redactor
+    from .measure import Measurement
+    from .session import Run
+
+MOST_MESSAGES, MOST_CHARACTERS = 40, 8000
+"""Messages of a run that are told, the last ones, and characters of each, head and tail."""
+
+
+@dataclass
+class Refinable:
+    """The prompts that a test has read, and what is said of mending them."""
+
+    prompts: set[Path] = field(default_factory=set)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """`[refine]` of the test's directory, as builtins."""
+    declared: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What the fixture `refine` was told, by the prompt's real path."""
+
+
+REFINABLE = pytest.StashKey[Refinable]()
+"""What an item says of prompts; made by the first of its fixtures that reads one."""
+
+
+def refinable(item: pytest.Item, run: Run, measurement: Measurement | None, redactor: Redactor) -> dict[str, Any]:
+    """The prompts of a run, and what whoever rewrites one is shown of it; builtins only, and no secrets."""
+    own, spec = item.stash.get(REFINABLE, Refinable()), run.spec
+    prompts = {*own.prompts, *(spec.prompts if spec is not None else ())}
+    settings = dict(own.settings) or (spec.settings.refine.model_dump(mode="json") if spec is not None else {})
+    transcript = measurement.transcript if measurement is not None else None
+    messages: Sequence[Message] = transcript.messages if transcript is not None else ()
+    given = [message for several in spec.conversation.messages.values() for message in several] if spec else messages
+    said: dict[str, Any] = {
+        "inputs": [message.text for message in given if message.role == "user"],
+        "expected": sorted(set(_expected(run))),
+        "messages": [[message.role, _shown(message)] for message in messages if message.role != "system"],
+    }
+    said["messages"] = said["messages"][-MOST_MESSAGES:]
+    return {
+        "prompts": sorted(os.path.realpath(path) for path in prompts),
+        "directory": str(item.path.parent),
+        "unit": f"{spec.directory}\n{spec.case or ''}" if spec is not None else run.group.id,
+        "settings": settings,
+        "declared": own.declared,
+        "tools": sorted({tool.name for tool in spec.declared()} if spec is not None else _called(messages)),
+        "asks_judge": spec is not None and spec.asking,
+        **redactor.deep(said),
+    }
+
+
+def _expected(run: Run) -> Iterator[str]:
+    """The texts that checks look for, and the approved replies."""
+    if (spec := run.spec) is None:
+        return
+    yield from _texts(spec.settings.expect.model_dump(exclude_defaults=True))
+    for message in spec.conversation.approved.values():
+        yield plain(message.text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield plain(value)
+    elif isinstance(value, Mapping):
+        yield from _texts(list(value.values()))
+    elif isinstance(value, list | tuple | set | frozenset):
+        for one in value:
+            yield from _texts(one)
+
+
+def _called(messages: Iterable[Message]) -> set[str]:
+    return {call.name for message in messages for call in message.tool_calls}
+
+
+def _shown(message: Message) -> str:
+    calls = (f"{call.name}({call.arguments})" for call in message.tool_calls)
+    return clip(plain("\n".join(filter(None, (message.text, *calls)))), MOST_CHARACTERS)
