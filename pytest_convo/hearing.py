@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import warnings
 
     from .collect.state import State
+    from .options import Options
     from .report.reporter import Reporter
 
 
@@ -30,6 +31,17 @@ def needed_reporter(config: pytest.Config) -> Reporter:
     from .report.reporter import of
 
     return of(config)
+
+
+def take_part(config: pytest.Config, chosen: Options) -> None:
+    """Have the process that reports hear of everything, and mend prompts in the end where that is asked for."""
+    config.pluginmanager.register(Reports(config), "convo-reports")
+    if chosen.baseline is not None:
+        needed_reporter(config)  # a baseline that cannot be read is told before anything is spent
+    if chosen.refine in ("suggest", "apply"):
+        from .refine.command import Refining
+
+        config.pluginmanager.register(Refining(config, chosen), "convo-refine")
 
 
 class Reports:

@@ -15,7 +15,7 @@ import pytest
 
 from . import flags, options
 from .fixtures import agent, bot, convo, convo_snapshot, prompt, refine, sandbox
-from .hearing import Reports, needed_reporter, reporter_of, state_of
+from .hearing import needed_reporter, reporter_of, state_of, take_part
 from .layout import RECORDINGS, TASK, TASK_FOLDERS, may_be_message_file
 
 __all__ = ["agent", "bot", "convo", "convo_snapshot", "prompt", "refine", "sandbox"]
@@ -58,9 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("convo_simulate"):
         config.option.verbose = -2  # the rates, and of what was collected no more than numbers
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Reports(config), "convo-reports")
-        if config.getoption("convo_baseline"):
-            needed_reporter(config)  # a baseline that cannot be read is told before anything is spent
+        take_part(config, chosen)
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:

@@ -42,7 +42,7 @@ def reads(item: pytest.Item, paths: Iterable[Path]) -> Refinable:
         settings = of(item.config).resolver.resolve(item.path.parent).settings.refine
         item.stash[REFINABLE] = Refinable(settings=settings.model_dump(mode="json"))
     noted = item.stash[REFINABLE]
-    noted.prompts.update(paths)
+    noted.prompts += [path for path in paths if path not in noted.prompts]
     return noted
 
 

@@ -278,7 +278,7 @@ def group(
         settings.good,
         settings.bad,
         at_least=settings.agree.at_least if compares and not counted else None,
-        full=options.full,
+        full=options.full or state.fresh is not None,
         first=1 if state.fresh is None else settings.runs + 1,
         fresh=state.fresh is not None,
         identity=identity() if options.baseline or options.new_baseline else None,

@@ -35,10 +35,14 @@ if TYPE_CHECKING:
     from ..redaction import Redactor
     from ..run.measure import Event, Measurement
 
+ROOT = ".convo"
+"""The directory at the rootdir for all that is kept and not committed."""
+
 KEPT = 10
 """Sessions that are kept."""
 
 _NAME = pytest.StashKey[str]()
+_PLACE = pytest.StashKey[Path]()
 _KEEPER = pytest.StashKey["Keeper"]()
 
 
@@ -56,9 +60,18 @@ def name_session(config: pytest.Config, name: str) -> None:
     config.stash[_NAME] = name
 
 
+def keep_in(config: pytest.Config, place: Path) -> None:
+    """Have this session keep its runs in another directory, relative to the rootdir, whose part they are."""
+    config.stash[_PLACE] = place
+
+
+def _place(config: pytest.Config) -> Path:
+    return config.stash.get(_PLACE, None) or Path(ROOT, "runs", session_name(config))
+
+
 def of_session(config: pytest.Config) -> Path | None:
     """This session's directory relative to the rootdir, if anything was kept in it."""
-    path = Path(".convo", "runs", session_name(config))
+    path = _place(config)
     return path if (config.rootpath / path).is_dir() else None
 
 
@@ -90,7 +103,8 @@ class Keeper:
         from concurrent.futures import ThreadPoolExecutor
 
         self._rootdir = config.rootpath
-        self._root = config.rootpath / ".convo" / "runs" / session_name(config)
+        self._root = config.rootpath / _place(config)
+        self._prunes = _PLACE not in config.stash
         self._made: set[str] = set()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="convo-keeper")
         self._unwritable = False
@@ -115,13 +129,14 @@ class Keeper:
         if self._unwritable:
             return False
         try:
-            _make_root(self._root)
+            make_root(self._rootdir, self._root)
         except OSError as error:
             self._unwritable = True
             warnings.warn(f"pytest-convo keeps no runs: {error}", stacklevel=2)
             return False
         self._made.add(str(self._root))
-        self._written.append(self._pool.submit(_prune, self._root.parent))
+        if self._prunes:
+            self._written.append(self._pool.submit(_prune, self._root.parent))
         return True
 
     def _write(self, directory: str, files: Callable[[], Mapping[str, str]]) -> None:
@@ -147,11 +162,12 @@ def _put(path: str, text: str) -> None:
         os.close(file)
 
 
-def _make_root(root: Path) -> None:
+def make_root(rootdir: Path, root: Path) -> None:
+    """Make a directory in `.convo`, which git does not see."""
     if root.is_dir():
         return
     root.mkdir(parents=True, exist_ok=True)
-    ignore = root.parents[1] / ".gitignore"
+    ignore = rootdir / ROOT / ".gitignore"
     if not ignore.exists():
         ignore.write_text("# what pytest-convo keeps of its last sessions\n*\n")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +17,29 @@ from ..run.results import GroupResult, Results
 VERSION = 1
 
 
-def write(path: Path, results: Results, began: float, gate: Mapping[str, Any] | None) -> None:
+def write(
+    path: Path,
+    results: Results,
+    began: float,
+    gate: Mapping[str, Any] | None,
+    refinements: Sequence[Mapping[str, Any]] = (),
+) -> None:
     """Write the report: a file whole or not at all, and into what is no file of its own (a link, a device) as it is."""
     path.parent.mkdir(parents=True, exist_ok=True)
     own = not path.exists() or (path.is_file() and not path.is_symlink())
     unfinished = path.with_name(f"{path.name}.tmp") if own else path
-    unfinished.write_text(json.dumps(report(results, began, gate), indent=1, ensure_ascii=False) + "\n")
+    unfinished.write_text(json.dumps(report(results, began, gate, refinements), indent=1, ensure_ascii=False) + "\n")
     if own:
         unfinished.replace(path)
 
 
-def report(results: Results, began: float, gate: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The report as builtins; `gate` is what the regression gate found, where there is one."""
+def report(
+    results: Results,
+    began: float,
+    gate: Mapping[str, Any] | None = None,
+    refinements: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """The report as builtins; `gate` is what the regression gate found, `refinements` what came of mending prompts."""
     made = results.transcripts.values()
     tokens = [told["tokens"] for told in made if told.get("tokens")]
     spent = results.spent
@@ -42,6 +53,7 @@ def report(results: Results, began: float, gate: Mapping[str, Any] | None = None
         "usd": None if spent.unpriced and not spent.usd else round(spent.usd, 9),
         "unpriced": sorted(spent.unpriced),
         **({} if gate is None else {"gate": dict(gate)}),
+        **({"refinements": [dict(one) for one in refinements]} if refinements else {}),
         **({"judge_checks": list(results.judge_checks)} if results.judge_checks else {}),
         "groups": [_group(group) for group in results.groups.values()],
     }

@@ -22,7 +22,7 @@ from ..collect.state import existing as existing_state
 from ..run.results import Results
 from ..run.session import STOP
 from ..run.shared import PREFIX, SharedLedger, sweep
-from ..run.spending import Spending
+from ..run.spending import Spending, Spent
 from ..run.told import show
 from ..run.verdicts import Verdicts
 from ..run.xdist import is_run, restartable
@@ -49,6 +49,8 @@ class Reporter:
         """What the summary says besides, line by line."""
         self.always: list[str] = []
         """What is said in any case: what was removed, and what could not be written."""
+        self.refinements: list[Mapping[str, Any]] = []
+        """What came of mending prompts, for programs."""
         self._verdicts: Verdicts | None = None
         self._path: Path | None = None
         self._ledger: SharedLedger | None = None
@@ -82,6 +84,12 @@ class Reporter:
         """Take over what the session's books say of its spending."""
         books = self._books
         self.results.books = Spending(books).spent() if books is not None else None
+
+    @property
+    def spent(self) -> Spent:
+        """What the session has spent by now."""
+        self._add_up()
+        return self.results.spent
 
     def prepare(self, report: pytest.TestReport) -> None:
         """A run is about to be reported: the failure of a single one may be the regression gate's to judge."""
@@ -180,7 +188,7 @@ class Reporter:
         if self.options.json is not None:
             with self._told_if_unwritable(self.options.json):
                 figures = gate.figures() if gate is not None else None
-                json_report.write(self.options.json, self.results, self.began, figures)
+                json_report.write(self.options.json, self.results, self.began, figures, self.refinements)
 
     @contextmanager
     def _told_if_unwritable(self, path: Path) -> Iterator[None]:

@@ -26,7 +26,7 @@ MOST_MESSAGES, MOST_CHARACTERS = 40, 8000
 class Refinable:
     """The prompts that a test has read, and what is said of mending them."""
 
-    prompts: set[Path] = field(default_factory=set)
+    prompts: list[Path] = field(default_factory=list)
     settings: Mapping[str, Any] = field(default_factory=dict)
     """`[refine]` of the test's directory, as builtins."""
     declared: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -40,7 +40,7 @@ REFINABLE = pytest.StashKey[Refinable]()
 def refinable(item: pytest.Item, run: Run, measurement: Measurement | None, redactor: Redactor) -> dict[str, Any]:
     """The prompts of a run, and what whoever rewrites one is shown of it; builtins only, and no secrets."""
     own, spec = item.stash.get(REFINABLE, Refinable()), run.spec
-    prompts = {*own.prompts, *(spec.prompts if spec is not None else ())}
+    prompts = [*own.prompts, *(spec.prompts if spec is not None else ())]
     settings = dict(own.settings) or (spec.settings.refine.model_dump(mode="json") if spec is not None else {})
     transcript = measurement.transcript if measurement is not None else None
     messages: Sequence[Message] = transcript.messages if transcript is not None else ()
@@ -52,7 +52,7 @@ def refinable(item: pytest.Item, run: Run, measurement: Measurement | None, reda
     }
     said["messages"] = said["messages"][-MOST_MESSAGES:]
     return {
-        "prompts": sorted(os.path.realpath(path) for path in prompts),
+        "prompts": list(dict.fromkeys(map(os.path.realpath, prompts))),
         "directory": str(item.path.parent),
         "unit": f"{spec.directory}\n{spec.case or ''}" if spec is not None else run.group.id,
         "settings": settings,
