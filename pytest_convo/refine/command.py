@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ..agreement.verdict import Verdict
 from ..options import Options, in_ci
 from ..report.directory import ROOT, make_root
 from ..report.reporter import Reporter, existing
@@ -18,11 +19,12 @@ from .cost import Cost, cost
 from .ends import End, Outcome
 from .items import Item, Scores
 from .journal import Journal, Standing, identity
-from .loop import Loop, Terms
+from .loop import Loop
 from .reading import failing_prompts, items_of, scores_in, settings_of
 from .split import split
 from .trying import Limits, Place, Sessions
 from .words import Done, figures, headline, lines
+from .writer import Terms
 
 NOT_TOGETHER = {
     "convo_watch": "--convo-watch",
@@ -74,7 +76,9 @@ class Refining:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         result = yield
-        if (reporter := existing(self._config)) is not None and not (session.shouldfail or session.shouldstop):
+        if session.shouldfail or session.shouldstop:
+            self._notes.append("the session ended early, so that not all is known of what fails")
+        elif (reporter := existing(self._config)) is not None:
             self._refine(reporter)
         return result
 
@@ -109,7 +113,9 @@ class Refining:
         name = path.relative_to(self._config.rootpath).as_posix()
         everything = items_of(reporter.results, str(path), old)
         scores = scores_in(reporter.results, everything)
-        items = [item for item in everything if item.id in scores]
+        items = [
+            item for item in everything if item.id in scores and scores[item.id].verdict in (Verdict.PASS, Verdict.FAIL)
+        ]
         asks, given = settings_of(reporter.results, str(path))
         settings = RefineSettings.model_validate(given)
         journal = Journal(self._config.rootpath / ROOT / "refine" / name.replace("/", "-"), old, path)

@@ -30,6 +30,8 @@ class Item:
     """Runs of the group."""
     k: int = 1
     """Of them that must pass."""
+    made_of: str = ""
+    """A digest of its files and checks: what was measured of it holds as long as this is the same."""
     calls: int = 1
     """Model calls of one run, as far as is known."""
 

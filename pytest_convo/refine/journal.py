@@ -48,7 +48,7 @@ def identity(text: str, items: Sequence[Item], settings: Mapping[str, Any]) -> s
     about = [
         _VERSION,
         text,
-        sorted([item.id, item.unit, list(item.inputs), list(item.expected)] for item in items),
+        sorted([item.id, item.unit, list(item.inputs), list(item.expected), item.made_of] for item in items),
         {
             name: value
             for name, value in settings.items()

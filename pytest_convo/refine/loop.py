@@ -7,44 +7,21 @@ accepted, and whatever comes of that ends the loop: a holdout that chooses is no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import takewhile
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..agreement.verdict import Verdict
 from .acceptance import Proof, prove
 from .attempts import Attempt
 from .bench import Bench, LimitReached, Trouble
-from .choosing import best, contradiction, parent, rank, to_merge, unstable_judge
-from .cost import ASKS
+from .choosing import best, contradiction, rank, unstable_judge
 from .ends import End, Ended, Outcome
-from .guards import objections, same
 from .items import Item, Scores, verdicts_passed
-from .question import ask
 from .reading import scores_of, told_again
-from .written import Unwritten, keeping, read
+from .writer import Terms, Writer
 
 if TYPE_CHECKING:
     from .journal import Journal, Standing
-
-REFUSED_IN_A_ROW = 2
-"""Attempts that came to no text: then there is no progress."""
-
-TOO_NARROW = (
-    "An attempt passes every case that you are shown, and breaks others that passed before. Change less, and write what"
-    " holds in general."
-)
-SAME = "That is the text of an earlier attempt, or of the prompt itself: write another one."
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What a loop is told once."""
-
-    correction: str = ""
-    attempts: int = 8
-    template: bool = False
-    """Whether the prompt is a template, whose tags mean something."""
 
 
 class Loop:
@@ -72,6 +49,7 @@ class Loop:
         self._bench, self._journal, self._digest, self._say = bench, journal, digest, say
         self._split = standing.split
         self._shown = [self._items[id_] for id_ in self._split.training]
+        self._writer = Writer(text, items, terms, bench=bench, journal=journal, standing=standing, stand=self._stand)
         self._chosen_by = (*self._split.training, *self._split.validation)
         self._breaking: tuple[Attempt, Proof] | None = None
 
@@ -92,94 +70,33 @@ class Loop:
         if (outcome := self._found_before()) is not None:
             return outcome
         while len(self.tried) <= self.terms.attempts:
-            attempt = self._measured(self._attempt(len(self.tried)))
+            attempt = self._measured(self._next())
             if (outcome := self._judge(attempt)) is not None:
                 return outcome
             self._look_for_ends()
         raise Ended(End.LIMIT, f"{self.terms.attempts} attempts, and none passes every case")
 
+    def _next(self) -> Attempt:
+        """The text to be measured next; one that was refused is told of, and is an attempt as well."""
+        if (written := self._written) is not None:
+            self._written = None
+            return written
+        attempt = self._writer.write(self.tried, too_narrow=self._breaking is not None)
+        if attempt.refused:
+            self._say(f"attempt {attempt.number} was refused: {attempt.refused[0]}")
+            if self.tried[-1].refused:
+                self.tried.append(attempt)
+                raise Ended(End.NO_PROGRESS, f"the rewriter keeps to no rule: {attempt.refused[0]}")
+        return attempt
+
     def _found_before(self) -> Outcome | None:
         """The end of an earlier session's loop: what it found, or would have found had it not been broken off."""
         last, split = self.tried[-1], self._split
         if self.standing.end == str(End.FIXED):
-            before = {**self._training(self.tried[0].scores), **scores_of(self.standing.again)}
+            before = self._before_of(scores_of(self.standing.again))
             proof = prove(before, last.scores, split.training, split.validation, split.holdout, units=self._units)
             return self._end(End.FIXED, f"attempt {last.number}, found in an earlier session", (), last, proof)
         return self._judge(last) if last.number else None
-
-    # -- an attempt
-
-    def _attempt(self, number: int) -> Attempt:
-        """A text that may be measured, or one that was refused as often as it was asked for."""
-        if (written := self._written) is not None:
-            self._written = None
-            return written
-        base, other = self._bases(number)
-        refused: list[str] = [TOO_NARROW] if self._breaking is not None else []
-        text, repeated, reason = "", 0, ""
-        for _ in range(ASKS):
-            try:
-                answer = read(self._ask(base, other, number, refused))
-            except Unwritten as error:
-                refused = [str(error)]
-                continue
-            text, reason = keeping(answer.text, self.text), answer.reason
-            if any(same(text, tried.text) for tried in self.tried):
-                refused, repeated = [SAME], repeated + 1
-            elif not (refused := self._objections(text)):
-                attempt = Attempt(number, text, {})
-                self._journal.keep(attempt, reason)
-                return attempt
-        if repeated == ASKS:
-            raise Ended(End.NO_PROGRESS, f"the rewriter was asked {ASKS} times, and gave texts that were tried before")
-        return self._refused(Attempt(number, text, {}, tuple(refused)), reason)
-
-    def _refused(self, attempt: Attempt, reason: str) -> Attempt:
-        self._journal.keep(attempt, reason)
-        self._say(f"attempt {attempt.number} was refused: {attempt.refused[0]}")
-        in_a_row = sum(1 for _ in takewhile(lambda one: one.refused, reversed(self.tried)))
-        if in_a_row + 1 >= REFUSED_IN_A_ROW:
-            self.tried.append(attempt)
-            raise Ended(End.NO_PROGRESS, f"the rewriter keeps to no rule: {attempt.refused[0]}")
-        return attempt
-
-    def _bases(self, number: int) -> tuple[Attempt, Attempt | None]:
-        """From which text to go on, and which other one to make one with it, if any."""
-        pairs = {frozenset(made[:2]) for made in self.standing.merges}
-        usable = [attempt for attempt in self.tried if not attempt.refused]
-        if not number % 2 and (pair := to_merge(usable, self._split.training, pairs)) is not None:
-            self.standing.merges.append([pair[0].number, pair[1].number, number])
-            return pair
-        return parent(usable, self._chosen_by, number), None
-
-    def _ask(self, base: Attempt, other: Attempt | None, number: int, refused: Sequence[str]) -> str:
-        messages = ask(
-            base.text,
-            self._shown,
-            self._training(base.scores),
-            correction=self.terms.correction,
-            attempts=[replace(one, scores=self._training(one.scores)) for one in self.tried[1:]],
-            objections=refused,
-            merge=None if other is None else other.text,
-            limit=max(2 * len(self.text), len(self.text) + 400),
-        )
-        self.standing.asked += 1
-        self._stand()
-        return self._bench.write(messages, number=number, asked=self.standing.asked)
-
-    def _training(self, scores: Scores) -> Scores:
-        return {id_: scores[id_] for id_ in self._split.training if id_ in scores}
-
-    def _objections(self, text: str) -> list[str]:
-        return objections(
-            text,
-            self.text,
-            inputs=[one for item in self._shown for one in item.inputs],
-            expected=[one for item in self._shown for one in item.expected],
-            tools=sorted({tool for item in self._shown for tool in item.tools}),
-            correction=self.terms.correction,
-            template=self.terms.template,
-        )
 
     # -- how it does
 
@@ -233,7 +150,7 @@ class Loop:
             self._journal.keep(attempt, self._journal.reason(attempt.number))
             self._say(f"attempt {attempt.number} does not hold: {self._in_short(attempt)}")
             return None
-        before = {**self._training(self.tried[0].scores), **self._before()}
+        before = self._before_of(self._unseen_again())
         proof = prove(before, scores, split.training, split.validation, (), units=self._units)
         if not proof.accepted:
             self._breaking = attempt, proof
@@ -247,7 +164,12 @@ class Loop:
             return self._end(End.FIXED, f"attempt {attempt.number}", chosen=attempt, proof=proof)
         return self._end(End.BREAKS, self._broken(proof), proof.broken, attempt, proof)
 
-    def _before(self) -> Scores:
+    def _before_of(self, unseen: Scores) -> Scores:
+        """How the prompt itself does: what was shown by the session, and the rest as it was run again."""
+        first = self.tried[0].scores
+        return {**{id_: first[id_] for id_ in self._split.training if id_ in first}, **unseen}
+
+    def _unseen_again(self) -> Scores:
         """How the prompt itself does when unseen items are run again: what failed by chance is no case mended."""
         unseen = (*self._split.validation, *self._split.holdout)
         if missing := [id_ for id_ in unseen if id_ not in self.standing.again]:

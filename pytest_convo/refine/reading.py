@@ -18,7 +18,7 @@ def told_of(group: GroupResult) -> dict[str, Any]:
     runs = [
         {
             "outcome": told["outcome"],
-            "reason": told.get("reason", ""),
+            "reason": told.get("refine", {}).get("reason", ""),
             "transient": bool(told.get("transient")),
             "messages": told.get("refine", {}).get("messages", []),
         }
@@ -129,6 +129,7 @@ def _item(group: GroupResult, told: Mapping[str, Any], text: str) -> Item:
         expected=tuple(told["expected"]),
         tools=tuple(told["tools"]),
         asks_judge=told["asks_judge"],
+        made_of=told["made_of"],
         n=group.rule.n,
         k=group.rule.first,
         calls=max(1, *(_calls(run) for run in group.runs.values())),

@@ -69,13 +69,13 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         config.stash[AGAIN] = True
     if ORDER.keep:
         keep_in(config, Path(ORDER.keep))
+    config.args[:] = [f"{config.rootpath}/{group}" for group in ORDER.groups]
     if hasattr(config, "workerinput"):
         return
     caps = {f"convo_max_{name}": str(amount) for name, amount in ORDER.caps.items()}
     maxfail = {"maxfail": ORDER.maxfail}
     for name, value in {**_QUIET, **caps, **maxfail, **(_ALONE if ORDER.writing is not None else {})}.items():
         setattr(config.option, name, value)
-    config.args[:] = [f"{config.rootpath}/{group}" for group in ORDER.groups]
     threading.Thread(target=_end_with_parent, name="convo-parent", daemon=True).start()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..conversation.disk import digest, read_bytes
 from ..texts import clip, plain
 
 if TYPE_CHECKING:
@@ -58,16 +60,26 @@ def refinable(item: pytest.Item, run: Run, measurement: Measurement | None, reda
         "settings": settings,
         "declared": own.declared,
         "tools": sorted({tool.name for tool in spec.declared()} if spec is not None else _called(messages)),
+        "made_of": _made_of(item, run),
         "asks_judge": spec is not None and spec.asking,
         **redactor.deep(said),
     }
+
+
+def _made_of(item: pytest.Item, run: Run) -> str:
+    """A digest of the file that the item stands in, of the checks, and of what judges an agent."""
+    spec = run.spec
+    about: list[Any] = [digest(read_bytes(item.path))]
+    if spec is not None:
+        about += [spec.settings.expect.model_dump(mode="json", warnings=False), dict(spec.player.identity) if spec.player else {}]
+    return digest(json.dumps(about, sort_keys=True, default=str).encode())
 
 
 def _expected(run: Run) -> Iterator[str]:
     """The texts that checks look for, and the approved replies."""
     if (spec := run.spec) is None:
         return
-    yield from _texts(spec.settings.expect.model_dump(exclude_defaults=True))
+    yield from _texts(spec.settings.expect.model_dump(exclude_defaults=True, warnings=False))
     for message in spec.conversation.approved.values():
         yield plain(message.text)
 

@@ -148,11 +148,17 @@ def _told(
             told["judge_checks"] = redactor.deep(checks)
         told["transcript"] = item.nodeid if run.spec is None else run.spec.key(run.number)
     if session.options.refine is not None:
-        told["refine"] = refinable(item, run, measurement, redactor)
+        told["refine"] = {**refinable(item, run, measurement, redactor), "reason": _failure(report)}
     if report.failed:
         told["reason"] = plain(report.longreprtext)
         told["sections"] = [[title, plain(text)] for title, text in report.sections]
     return told
+
+
+def _failure(report: pytest.TestReport) -> str:
+    """Why it failed, without the lines of the test: these may hold what other cases of the same test are about."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return plain(report.longreprtext if crash is None else crash.message) if report.failed else ""
 
 
 def _compared(session: RunSession, nodeid: str, run: Run, redactor: Redactor) -> dict[str, Any]:
