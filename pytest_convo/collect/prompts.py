@@ -15,7 +15,7 @@ from ..errors import SettingsError
 from ..run.refinable import REFINABLE, Refinable
 from ..settings.bots import RefineSettings
 from ..settings.files import nearest
-from .state import State, of
+from .state import LISTENER, State, of
 
 if TYPE_CHECKING:
     from ..settings.model import Settings
@@ -42,7 +42,10 @@ def reads(item: pytest.Item, paths: Iterable[Path]) -> Refinable:
         settings = of(item.config).resolver.resolve(item.path.parent).settings.refine
         item.stash[REFINABLE] = Refinable(settings=settings.model_dump(mode="json"))
     noted = item.stash[REFINABLE]
-    noted.prompts += [path for path in paths if path not in noted.prompts]
+    new = [path for path in paths if path not in noted.prompts]
+    noted.prompts += new
+    if new and (listener := item.config.stash.get(LISTENER, None)) is not None:
+        listener({"kind": "reads", "test": str(item.path), "paths": list(map(str, new))})
     return noted
 
 

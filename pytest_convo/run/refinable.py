@@ -71,7 +71,10 @@ def _made_of(item: pytest.Item, run: Run) -> str:
     spec = run.spec
     about: list[Any] = [digest(read_bytes(item.path))]
     if spec is not None:
-        about += [spec.settings.expect.model_dump(mode="json", warnings=False), dict(spec.player.identity) if spec.player else {}]
+        about += [
+            spec.settings.expect.model_dump(mode="json", warnings=False),
+            dict(spec.player.identity) if spec.player else {},
+        ]
     return digest(json.dumps(about, sort_keys=True, default=str).encode())
 
 

@@ -59,6 +59,8 @@ class Dependents:
         self._rootdir = rootdir
         self._python_files = tuple(python_files)
         self._units: dict[Path, Unit] = {}
+        self._read_by_tests: dict[Path, set[Path]] = {}
+        """Prompt files that tests have asked for while they ran; no collection knows of them."""
         self._broken: set[Path] = set()
         self._modules: set[tuple[str, Path]] = set()
         self._imports = Imports()
@@ -73,6 +75,10 @@ class Dependents:
         self._units |= {path: Unit(path) for path in broken if path not in self._units} | told
         self._broken = (self._broken - set(told)) | set(broken)
         self._modules.update(modules.items())
+
+    def read(self, unit: Path, files: Iterable[Path]) -> None:
+        """A test of a unit has read these files; it is taken to do so again."""
+        self._read_by_tests.setdefault(unit, set()).update(files)
 
     def of(self, changes: Iterable[Change]) -> dict[Path, list[Change]]:
         """The units that changes concern, each with these; sorted by path.
@@ -103,6 +109,7 @@ class Dependents:
         named = {path for unit in self._units.values() for path in unit.reads} | {path for _, path in self._modules}
         found = {directory / name for directory in above for name in INHERITED}
         found |= {self._rootdir / name for name in INI} | set(self._units) | named
+        found.update(*self._read_by_tests.values())
         there = {directory for directory in {path.parent for path in found} if directory.is_dir()}
         return {path for path in found if path.parent in there}
 
@@ -128,6 +135,7 @@ class Dependents:
             return set(self._units)
         with_parents = {path, *path.parents}
         found = {unit.path for unit in self._units.values() if not unit.reads.isdisjoint(with_parents)}
+        found |= {unit for unit, files in self._read_by_tests.items() if path in files and unit in self._units}
         found.update(self._added_by(change))
         if path.name in INHERITED:
             found.update(self._below(change))

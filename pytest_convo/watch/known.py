@@ -49,6 +49,13 @@ class Known:
         self.single = (self.single - fresh.keys()) | {path for path in fresh if not fresh[path]["redundant"]}
         self.watch(self._dependents.files())
 
+    def read(self, note: Note) -> None:
+        """Learn that a test reads files, which its collection could not tell."""
+        test = Path(note["test"])
+        unit = test.parent if test.parent in self.units else test
+        self._dependents.read(unit, map(Path, note["paths"]))
+        self.watch(self._dependents.files())
+
     def watch(self, paths: Iterable[Path]) -> None:
         """Watch what lies outside of the roots, too; what is refused is said once."""
         outside = {path for path in paths if not any(path.is_relative_to(root) for root in self._roots)}

@@ -212,6 +212,8 @@ class Watcher:
             self._questions.hear(job.child, note)
         elif kind == "collected":
             self.known.collected(job, note)
+        elif kind == "reads":
+            self.known.read(note)
 
     def _end(self, job: Job) -> None:
         """A session is over: say what came of it."""

@@ -7,6 +7,7 @@ Every event is builtins only, and names its conversation by `directory` and `cas
     {"kind": "again", ...}                what was said of this turn so far is void: a retry, or tools were called
     {"kind": "whole", ..., "text": ..., "file": ...}   the answer is whole; the path that it was written to, or None
     {"kind": "writes", "path": ..., "digest": ...}     a file is about to get this content, or to go (None)
+    {"kind": "reads", "test": ..., "paths": [...]}     a test, by its file, reads prompt files; of no turn
 """
 
 from __future__ import annotations

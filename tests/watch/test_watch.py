@@ -656,3 +656,16 @@ def test_an_edit_of_any_file_of_a_task_runs_it(convos, watch):
     assert watching.after(lambda: (job / "task.toml").write_text("[convo]\nmax_iterations = 3\n")) == passed
     assert watching.after(lambda: (job / "workspace/test_it.py").write_text("assert False\n")) == passed
     assert watching.after(lambda: shutil.rmtree(job)) == {}
+
+
+def test_a_prompt_that_a_test_reads_concerns_it(convos, watch):
+    convos.write(
+        {
+            "prompts/tea.md": "good",
+            "convos/test_tea.py": "def test_tea(bot, prompt):\n    assert prompt('prompts/tea.md') == 'good'\n",
+        }
+    )
+    watching = watch("convos", "--convo-runs=1")
+    watching.press("\r")
+    watching.wait_for(r"convos/test_tea.py PASSED")
+    assert watching.after(lambda: convos.write({"prompts/tea.md": "bad"})) == {"convos/test_tea.py": ["FAILED"]}
