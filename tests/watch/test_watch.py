@@ -667,5 +667,5 @@ def test_a_prompt_that_a_test_reads_concerns_it(convos, watch):
     )
     watching = watch("convos", "--convo-runs=1")
     watching.press("\r")
-    watching.wait_for(r"convos/test_tea.py PASSED")
+    watching.wait_for("watching 2 · nothing failed")
     assert watching.after(lambda: convos.write({"prompts/tea.md": "bad"})) == {"convos/test_tea.py": ["FAILED"]}
