@@ -6,19 +6,18 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Hashable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ..bot.answer import Idle
 from ..errors import SandboxError, SandboxUnavailable
 from ..sandbox.environments import named
 from .opening import closed, opened
 
 if TYPE_CHECKING:
     from ..sandbox.base import Environment, Sandbox, SandboxSpec
-
-Idle = Callable[[], AbstractAsyncContextManager[None]]
 
 AT_ONCE = 4 * (os.cpu_count() or 1)
 """Sandboxes that a session has open at a time: agents wait for models most of the time, but each has its memory."""
@@ -75,8 +74,10 @@ class Host:
         try:
             yield sandbox
         finally:
-            self._places.release()
-            await closed(sandbox)
+            try:
+                await closed(sandbox)
+            finally:  # no earlier: until then there are as many as may be
+                self._places.release()
 
     def _ready(self, name: str, spec: SandboxSpec) -> SandboxSpec:
         """The spec with its image at hand; who wants the same meanwhile waits, and is told of the same error."""

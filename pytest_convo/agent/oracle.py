@@ -19,12 +19,13 @@ from .task import TURN, tell_of_changes, tell_of_verification
 from .verifier import ROOT, Verification, Verifier, files_of, verify
 
 if TYPE_CHECKING:
+    from ..bot.answer import Idle
     from ..bot.events import Observer
     from ..bot.model import ChatModel
     from ..bot.tools import Known
     from ..prompt.request import ToolSpec
     from ..sandbox.base import Sandbox, SandboxSpec
-    from .host import Host, Idle
+    from .host import Host
 
 SOLUTION = "/solution"
 

@@ -23,6 +23,7 @@ from .protocol import PROTOCOLS, whole_system
 from .verifier import Verification, Verifier, files_of, processes, verify, verify_alone
 
 if TYPE_CHECKING:
+    from ..bot.answer import Idle
     from ..bot.events import Observer
     from ..bot.model import ChatModel
     from ..bot.tools import Known, Tool
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from ..prompt.request import ToolSpec
     from ..sandbox.base import Sandbox, SandboxSpec
     from ..settings.model import Settings
-    from .host import Host, Idle
+    from .host import Host
     from .result import Work
 
 TURN = 1

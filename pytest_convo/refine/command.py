@@ -134,7 +134,7 @@ class Refining:
             journal.root,
         )
         bench = Sessions(place, limits, standing.spent)
-        self._say(f"{name}: {len(standing.split.training)} of {len(items)} cases are shown, {_words(takes)}")
+        self._say(f"{name}: {len(standing.split.training)} of {len(items)} cases are shown, {_words(takes, reporter)}")
         if too_small := _too_small(takes, limits, standing, reporter):
             outcome = Outcome(End.LIMIT, too_small)
         else:
@@ -238,5 +238,9 @@ def _too_small(takes: Cost, limits: Limits, standing: Standing, reporter: Report
     return ""
 
 
-def _words(takes: Cost) -> str:
-    return f"{takes.least} to {takes.most} calls needed"
+def _words(takes: Cost, reporter: Reporter) -> str:
+    """What it takes, in money too where the session's own calls had a price."""
+    spent = reporter.spent
+    price = spent.usd / spent.calls if spent.calls else 0.0
+    money = f", about ${takes.least * price:.2g} to ${takes.most * price:.2g}" if price else ""
+    return f"{takes.least} to {takes.most} calls needed{money}"

@@ -14,12 +14,12 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from concurrent.futures import CancelledError, Future
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from ..agreement.verdict import Verdict
+from ..bot.answer import Idle
 from ..bot.clients import close_clients
 from ..bot.threads import running
 from .alike import Classes, compared
@@ -29,7 +29,6 @@ from .measure import Measurement, Spec, measure, portable
 from .slots import Place, Slots
 
 T = TypeVar("T")
-Idle = Callable[[], AbstractAsyncContextManager[None]]
 
 POLL = 0.02
 """Seconds between two looks at what other processes have done."""

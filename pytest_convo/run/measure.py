@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..agreement.outcome import Outcome
+from ..bot.answer import Idle
 from ..bot.deadline import within
 from ..bot.events import observed
 from ..bot.play import play, transcript_of
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from ..redaction import Redactor
     from ..settings.model import Settings
     from .alike import Likeness
-
-Idle = Callable[[], AbstractAsyncContextManager[None]]
 
 Played = tuple["Transcript", Evaluation]
 """What was said in a run, and what was found of it."""

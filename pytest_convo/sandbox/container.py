@@ -222,7 +222,8 @@ class Container:
         except FAULTS:
             return f"{name}, and its engine does not answer"
         memory = ", out of memory" if state.get("OOMKilled") else ""
-        return f"{name} is {state['Status']}, exit code {state['ExitCode']}{memory}{one_line(state.get('Error') or '')}"
+        error = f": {one_line(state['Error'])}" if state.get("Error") else ""
+        return f"{name} is {state['Status']}, exit code {state['ExitCode']}{memory}{error}"
 
 
 def remove(engine: Engine, container_id: str) -> None:
