@@ -18,8 +18,10 @@ Sandboxes = Literal["auto", "require", "skip"]
 SANDBOX: tuple[Sandboxes, ...] = get_args(Sandboxes)
 
 Refining = Literal["suggest", "apply", "measure"]
-REFINE: tuple[Refining, ...] = get_args(Refining)
-"""What may come of a better prompt; "measure" is a session that tries one out, which nobody types."""
+REFINE: tuple[Refining, ...] = ("suggest", "apply")
+"""What may come of a better prompt."""
+MEASURE: Refining = "measure"
+"""A session that tries a prompt out, and is started by the one that mends it."""
 
 BASELINE = "convo-baseline.json"
 """The file of the baseline, at the rootdir, unless `--convo-baseline` names another."""

@@ -57,6 +57,8 @@ class Reports:
         result = yield  # every reporter sees the run before its verdict
         if hasattr(report, "convo"):
             needed_reporter(self.config).hear(report)
+        elif hasattr(report, "convo_refine"):
+            needed_reporter(self.config).plain.add(report.nodeid, report.convo_refine)
         return result
 
     @pytest.hookimpl(tryfirst=True)

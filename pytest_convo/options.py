@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pytest
 
-from .flags import BASELINE, INCONCLUSIVE, RECORD, REFINE, SANDBOX, SETTINGS, RecordMode, Refining, Sandboxes
+from .flags import BASELINE, INCONCLUSIVE, MEASURE, RECORD, REFINE, SANDBOX, SETTINGS, RecordMode, Refining, Sandboxes
 from .option_values import amount, index, margin, one_of, parsed, positive, seconds, truth
 
 if TYPE_CHECKING:
@@ -154,6 +154,8 @@ def in_ci() -> bool:
 
 
 def _refine(config: pytest.Config) -> Refining | None:
+    if getattr(config.option, "convo_measures", False):  # set by whoever tries a prompt out
+        return MEASURE
     given = config.getoption("convo_refine")
     return None if given is None else parsed("--convo-refine", given or REFINE[0], one_of(REFINE))
 

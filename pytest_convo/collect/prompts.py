@@ -40,7 +40,7 @@ def reads(item: pytest.Item, paths: Iterable[Path]) -> Refinable:
     """Note that a test depends on these prompt files."""
     if REFINABLE not in item.stash:
         settings = of(item.config).resolver.resolve(item.path.parent).settings.refine
-        item.stash[REFINABLE] = Refinable(settings=settings.model_dump(mode="json"))
+        item.stash[REFINABLE] = Refinable(settings=settings.model_dump(mode="json", exclude_unset=True))
     noted = item.stash[REFINABLE]
     new = [path for path in paths if path not in noted.prompts]
     noted.prompts += new

@@ -279,7 +279,7 @@ def group(
         settings.bad,
         at_least=settings.agree.at_least if compares and not counted else None,
         full=options.full or state.fresh is not None,
-        first=1 if state.fresh is None else settings.runs + 1,
+        first=settings.runs * state.round + 1,
         fresh=state.fresh is not None,
         identity=identity() if options.baseline or options.new_baseline else None,
     )

@@ -37,8 +37,8 @@ LISTENER: pytest.StashKey[Listener] = pytest.StashKey()
 GATE: pytest.StashKey[Ask] = pytest.StashKey()
 """Who lets results of tools pass, where somebody is to look at them first; in the config's stash."""
 
-AGAIN = pytest.StashKey[bool]()
-"""Whether every group makes as many runs as it has, under further numbers; in the config's stash."""
+AGAIN = pytest.StashKey[int]()
+"""The number of a further round, in which every group makes all its runs; in the config's stash."""
 
 STORE = pytest.StashKey[Path]()
 """Where answers are kept for as long as somebody watches, so that none is asked for twice; in the config's stash."""
@@ -59,6 +59,8 @@ class State:
         self.options = options.read(config)
         self.fresh = 0 if fresh is None and AGAIN in config.stash else fresh
         """How many fresh runs each group has, 0 for as many as it has anyway; None where its first runs are made."""
+        self.round = config.stash.get(AGAIN, int(fresh is not None))
+        """Which round of runs it is: the first ones have the number 0."""
         self.runs = RunSession(self.options, getattr(config, "workerinput", None))
         self.specs: dict[tuple[Path, str | None], Spec] = {}
         self.broken: set[Path] = set()

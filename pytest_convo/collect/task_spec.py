@@ -18,6 +18,7 @@ from ..conversation.conversation import Conversation
 from ..conversation.message import Message
 from ..conversation.text import read_text
 from ..errors import ConvoError, FormatError, FormatErrors
+from ..flags import MEASURE
 from ..run.measure import Spec
 from ..sandbox.base import WORKSPACE
 from ..sandbox.toolset import variables_of as of_tools
@@ -161,7 +162,7 @@ def _agent(
     functions: Callable[[int], Sequence[Tool]] | None,
 ) -> TaskPlayer:
     """Who works on the task, told `own` beside what its kind is told."""
-    writes_back = settings.write_back and state.options.refine != "measure"
+    writes_back = settings.write_back and state.options.refine != MEASURE
     return TaskPlayer(
         instruction=instruction,
         system=told_by_kind(settings.kind, own, tools=tools, place=WORKSPACE if task.workspace else None),

@@ -6,18 +6,21 @@ Only of the holdout, which nobody looked at, is anything claimed (Dwork et al. 2
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..agreement.gate import SUITE_ALPHA
 from ..agreement.interval import jeffreys
-from ..agreement.regression import Arm, stratified_p
+from ..agreement.regression import Arm, fisher_p, stratified_p
 from ..agreement.suspects import Case, independent
 from ..agreement.verdict import Verdict
-from .items import Scores, together, verdicts_passed
+from .items import Score, Scores, together, verdicts_passed
 
 BETTER_ALPHA = 0.05
 """The chance that a prompt is called better on the holdout where nothing has changed."""
+
+_FEW = 1
+"""Runs of a round with which three rounds, however clear, come to p = 1/20."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Proof:
     fixed: bool
     """Every training item passes."""
     broken: tuple[str, ...]
-    """Items of any part that were a stable pass and fail now."""
+    """Items of any part that were a stable pass, or sound, and fail now."""
     worse: bool
     held_before: Arm
     held_now: Arm
@@ -49,6 +52,20 @@ class Proof:
         return self.fixed and not (self.broken or self.worse or self.unmeasured)
 
 
+def mends(old: Sequence[Score], new: Sequence[Score], *, last: bool = False) -> bool:
+    """Whether rounds of runs show that an item passes under a new text, and not by chance.
+
+    By Fisher's test of all its runs (1935), one-sided. With one run a round no outcome could be so clear: then
+    it is enough, when no further round is to come, that every round says the same.
+    """
+    before, now = (sum((score.arm for score in scores), Arm()) for scores in (old, new))
+    if fisher_p(now, before) <= SUITE_ALPHA:
+        return True
+    few = all(score.arm.runs <= _FEW for score in (*old, *new))
+    alike = all(score.passed for score in new) and not any(score.passed for score in old)
+    return last and few and alike
+
+
 def prove(
     before: Scores,
     now: Scores,
@@ -57,18 +74,22 @@ def prove(
     holdout: Sequence[str],
     *,
     units: Mapping[str, str] | None = None,
+    sound: Collection[str] = (),
 ) -> Proof:
     """Compare a prompt's scores with those of its candidate.
 
-    `units` names the answers that an item reads: of several that read the same, one is evidence (see `independent`).
+    `sound` are items that passed each time that the prompt was run: they are broken where they fail now, as is every
+    stable pass. `units` names the answers that an item reads: of several that read the same, one is evidence (see
+    `independent`).
     The tests hold for groups that made all their runs; one that stopped early has fewer of them, by its outcome.
     """
     known = {*training, *validation, *holdout}
     unmeasured = {id_ for id_ in known if not _measured(now, id_)}
+    passed = {id_ for id_ in known - unmeasured if id_ in sound or _stable(before, id_)}
     held = _alone(now, before, holdout, units or {})
     return Proof(
         fixed=verdicts_passed(now, training) == len(training),
-        broken=tuple(sorted(id_ for id_ in known - unmeasured if _broken(before, now, id_))),
+        broken=tuple(sorted(id_ for id_ in passed if _fails(now, id_))),
         worse=any(_p(before, now, part, units or {}) <= SUITE_ALPHA for part in (validation, holdout)),
         held_before=together(before, held),
         held_now=together(now, held),
@@ -125,8 +146,12 @@ def _measured(scores: Scores, id_: str) -> bool:
     return id_ in scores and scores[id_].verdict is not None and scores[id_].arm.runs > 0
 
 
-def _broken(before: Scores, now: Scores, id_: str) -> bool:
-    return id_ in before and before[id_].stable and now[id_].verdict is Verdict.FAIL
+def _fails(scores: Scores, id_: str) -> bool:
+    return id_ in scores and scores[id_].verdict is Verdict.FAIL
+
+
+def _stable(scores: Scores, id_: str) -> bool:
+    return id_ in scores and scores[id_].stable
 
 
 def _compared(p: float) -> str:

@@ -34,11 +34,11 @@ class Bench(Protocol):
     def spent(self) -> Mapping[str, float]:
         """What all of it took by now: `calls`, `tokens`, `usd`, `seconds`."""
 
-    def measure(self, text: str, ids: Sequence[str], *, number: int, again: bool = False, give_up: int = 0) -> Measured:
+    def measure(self, text: str, ids: Sequence[str], *, number: int, again: int = 0, give_up: int = 0) -> Measured:
         """How these items do under a text; `number` is that of the attempt.
 
-        `again`: all their runs, and under further numbers. With `give_up` it need not go on after so many groups that
-        do not pass.
+        `again`, from 1 on: all their runs, under numbers that no other round has. With `give_up` it need not go on
+        after so many groups that do not pass.
         """
 
     def write(self, messages: Sequence[Message], *, number: int, asked: int) -> str:

@@ -70,13 +70,17 @@ def to_merge(
     return max(pairs, key=lambda pair: len(_passed(pair[0], ids) | _passed(pair[1], ids)), default=None)
 
 
-def contradiction(candidates: Sequence[Attempt], ids: Sequence[str], merged: Collection[int]) -> tuple[str, str] | None:
-    """The first two items that the attempts pass in turn and never together, though a merge of attempts was tried.
+def contradiction(
+    candidates: Sequence[Attempt], ids: Sequence[str], merges: Sequence[tuple[int, int, int]]
+) -> tuple[str, str] | None:
+    """The first two items that attempts pass in turn and never together, though merges of such attempts were tried.
 
-    At least two attempts pass the first and fail the second, two the other way round, and none passes both. `merged`
-    are the numbers of the attempts that were merges, of which one at least was measured on both.
+    Only clear results count: no run fails, or all but one do. At least two attempts pass the first and fail the second,
+    two the other way round, and none passes both. `merges` are the numbers of two attempts and of the one that was made
+    of them; two at least are of an attempt of each kind. With less, a rewriter that has tried one thing after the other
+    looks the same.
     """
-    return next((pair for pair in combinations(ids, 2) if _contradict(*pair, candidates, merged)), None)
+    return next((pair for pair in combinations(ids, 2) if _contradict(*pair, candidates, merges)), None)
 
 
 def unstable_judge(items: Iterable[Item], candidates: Sequence[Attempt]) -> str | None:
@@ -106,16 +110,29 @@ def _passed(candidate: Attempt, ids: Iterable[str]) -> frozenset[str]:
     return frozenset(id_ for id_ in ids if verdicts_passed(candidate.scores, [id_]))
 
 
-def _contradict(one: str, other: str, candidates: Sequence[Attempt], merged: Collection[int]) -> bool:
-    measured = [each for each in candidates if _decided(each, one) and _decided(each, other)]
-    seen = Counter((each.scores[one].verdict, each.scores[other].verdict) for each in measured)
-    in_turn = seen[Verdict.PASS, Verdict.FAIL] >= _ENOUGH and seen[Verdict.FAIL, Verdict.PASS] >= _ENOUGH
-    together = seen[Verdict.PASS, Verdict.PASS]
-    return in_turn and not together and any(each.number in merged for each in measured)
+def _contradict(one: str, other: str, candidates: Sequence[Attempt], merges: Sequence[tuple[int, int, int]]) -> bool:
+    clear = {each.number: (_clearly(each, one), _clearly(each, other)) for each in candidates}
+    seen = Counter(clear.values())
+    in_turn = seen[True, False] >= _ENOUGH and seen[False, True] >= _ENOUGH
+    together = any(verdicts_passed(each.scores, [one, other]) == 2 for each in candidates)
+    measured = {each.number for each in candidates if _decided(each, one) and _decided(each, other)}
+    sides = (
+        merged in measured and {(True, False), (False, True)} == {clear[first], clear[second]}
+        for first, second, merged in merges
+    )
+    return in_turn and not together and sum(sides) >= _ENOUGH
 
 
 def _decided(candidate: Attempt, id_: str) -> bool:
     return id_ in candidate.scores and candidate.scores[id_].verdict in (Verdict.PASS, Verdict.FAIL)
+
+
+def _clearly(candidate: Attempt, id_: str) -> bool | None:
+    """Whether it passes an item or fails it, where that is clear."""
+    if not _decided(candidate, id_):
+        return None
+    score = candidate.scores[id_]
+    return True if score.stable else False if not score.passed and score.passes <= 1 else None
 
 
 def _changes_of_mind(runs: Iterable[Shown]) -> int:

@@ -6,20 +6,20 @@ import os
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ..agreement.verdict import Verdict
 from ..options import Options, in_ci
 from ..report.directory import ROOT, make_root
-from ..report.reporter import Reporter, existing
+from ..report.reporter import Reporter, of
 from ..settings.bots import RefineSettings
 from .cost import Cost, cost
 from .ends import End, Outcome
 from .items import Item, Scores
 from .journal import Journal, Standing, identity
 from .loop import Loop
+from .memory import Memory
 from .reading import failing_prompts, items_of, scores_in, settings_of
 from .split import split
 from .trying import Limits, Place, Sessions
@@ -27,7 +27,6 @@ from .words import Done, figures, headline, lines
 from .writer import Terms
 
 NOT_TOGETHER = {
-    "convo_watch": "--convo-watch",
     "convo_dry": "--convo-dry",
     "convo_simulate": "--convo-simulate",
     "convo_write": "--convo-write",
@@ -36,6 +35,7 @@ NOT_TOGETHER = {
     "convo_update_baseline": "--convo-update-baseline",
     "update_snapshots": "--snapshot-update",
     "usepdb": "--pdb",
+    "trace": "--trace",
     "collectonly": "--collect-only",
 }
 """Options whose session finds no failures to mend, or judges them otherwise."""
@@ -75,11 +75,12 @@ class Refining:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        result = yield
-        if session.shouldfail or session.shouldstop:
+        try:
+            result = yield
+        except session.Failed:  # -x, --maxfail
             self._notes.append("the session ended early, so that not all is known of what fails")
-        elif (reporter := existing(self._config)) is not None:
-            self._refine(reporter)
+            raise
+        self._refine(of(self._config))
         return result
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -91,7 +92,7 @@ class Refining:
             terminalreporter.write_line(f"refine: {note}")
 
     def _refine(self, reporter: Reporter) -> None:
-        results = reporter.results
+        results = reporter.everything
         prompts = failing_prompts(results)
         if not prompts:
             self._notes.append("nothing failed that a prompt file takes part in")
@@ -109,20 +110,22 @@ class Refining:
 
     def _mend(self, reporter: Reporter, path: Path) -> Done:
         """One prompt: its loop, from where an earlier one about the same left off, and what comes of it."""
-        old = path.read_bytes().decode()
+        old, results = path.read_bytes().decode(), reporter.everything
         name = path.relative_to(self._config.rootpath).as_posix()
-        everything = items_of(reporter.results, str(path), old)
-        scores = scores_in(reporter.results, everything)
+        everything = items_of(results, str(path), old)
+        scores = scores_in(results, everything)
         items = [
             item for item in everything if item.id in scores and scores[item.id].verdict in (Verdict.PASS, Verdict.FAIL)
         ]
-        asks, given = settings_of(reporter.results, str(path))
+        asks, given = settings_of(results, str(path))
         settings = RefineSettings.model_validate(given)
         journal = Journal(self._config.rootpath / ROOT / "refine" / name.replace("/", "-"), old, path)
         make_root(self._config.rootpath, journal.root.parent)
         digest = identity(old, items, given)
-        standing, attempts = self._standing(journal, digest, items, scores, settings)
-        takes = cost(items, standing.split, settings.attempts)
+        standing = self._standing(journal, digest, items, scores, settings)
+        scores = journal.first(scores)
+        failing = [id_ for id_, score in scores.items() if not score.passed]
+        takes = cost(items, standing.split, failing, settings.attempts)
         limits = self._limits(reporter, settings, standing)
         place = Place(
             self._config.invocation_params.args,
@@ -136,7 +139,7 @@ class Refining:
         bench = Sessions(place, limits, standing.spent)
         self._say(f"{name}: {len(standing.split.training)} of {len(items)} cases are shown, {_words(takes, reporter)}")
         if too_small := _too_small(takes, limits, standing, reporter):
-            outcome = Outcome(End.LIMIT, too_small)
+            outcome, made = Outcome(End.LIMIT, too_small), 0
         else:
             terms = Terms(settings.correction, settings.attempts, template=path.suffix == ".j2")
             loop = Loop(
@@ -144,16 +147,16 @@ class Refining:
                 items,
                 scores,
                 terms,
-                bench=bench,
+                bench=Memory(bench, journal),
                 journal=journal,
                 digest=digest,
                 standing=standing,
-                attempts=attempts,
                 say=lambda text: self._say(f"{name}: {text}"),
             )
             outcome = self._run(loop, name)
+            made = len(loop.tried) - 1
         written = self._apply(path, old, outcome)
-        return Done(name, outcome, standing, scores, journal, dict(bench.spent), written, self._config.rootpath)
+        return Done(name, outcome, standing, scores, journal, dict(bench.spent), made, written, self._config.rootpath)
 
     def _run(self, loop: Loop, name: str) -> Outcome:
         try:
@@ -167,19 +170,15 @@ class Refining:
 
     def _standing(
         self, journal: Journal, digest: str, items: list[Item], scores: Scores, settings: RefineSettings
-    ) -> tuple[Standing, list[Any]]:
+    ) -> Standing:
         """Where an earlier loop about the same stands, or a new one at its beginning."""
-        found = journal.resume(digest)
-        if found is not None:
-            standing, attempts = found
-            used_up = standing.end == str(End.LIMIT) and len(attempts) >= settings.attempts
-            if standing.end in _RESUMED and not used_up and set(standing.split.ids) == {item.id for item in items}:
-                if attempts:
-                    self._say(f"going on after {len(attempts)} attempts of an earlier session")
-                return standing, attempts
+        standing = journal.resume(digest)
+        if standing is not None and standing.end in _RESUMED and set(standing.split.ids) == {item.id for item in items}:
+            self._say("going on with the loop of an earlier session: what it has measured holds")
+            return standing
         journal.begin()
         failing = [id_ for id_, score in scores.items() if not score.passed]
-        return Standing(split(items, failing, settings.holdout)), []
+        return Standing(split(items, failing, settings.holdout))
 
     def _limits(self, reporter: Reporter, settings: RefineSettings, standing: Standing) -> Limits:
         """The loop's own limits, and what the session may still spend."""

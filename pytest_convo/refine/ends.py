@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from .items import Scores
+
 if TYPE_CHECKING:
     from .acceptance import Proof
     from .attempts import Attempt
@@ -38,6 +40,10 @@ class Outcome:
     proof: Proof | None = None
     about: tuple[str, ...] = field(default=())
     """The items that it is about: those that are broken, or contradict each other."""
+    before: Scores = field(default_factory=dict)
+    """How the prompt as it is did, where it was held against the best text."""
+    by_chance: tuple[str, ...] = ()
+    """Items that failed in the session, and passed when the prompt as it is was run again."""
 
     @property
     def accepted(self) -> bool:

@@ -22,6 +22,8 @@ class Item:
     """What the bot is given beside the prompt: the user's messages, an agent's instruction."""
     expected: tuple[str, ...] = ()
     """The texts of its checks, and of approved replies."""
+    literals: tuple[str, ...] = ()
+    """Further texts that stand in a test: what it asks, and what it wants to hear."""
     tools: tuple[str, ...] = ()
     """Names of the tools that the bot may call."""
     asks_judge: bool = False
@@ -46,6 +48,8 @@ class Shown:
     calls stand in the assistant's text."""
     reason: str = ""
     """Why it failed: the reasons of checks, an assertion's own text."""
+    transient: bool = False
+    """Whether what broke is likely to pass by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,11 @@ Scores = Mapping[str, Score]
 def verdicts_passed(scores: Scores, ids: Iterable[str]) -> int:
     """How many of these items passed."""
     return sum(id_ in scores and scores[id_].passed for id_ in ids)
+
+
+def troubled(scores: Scores) -> list[str]:
+    """The items that came to no verdict because something broke, which is no fault of a prompt."""
+    return [id_ for id_, score in scores.items() if score.errors and score.verdict not in (Verdict.PASS, Verdict.FAIL)]
 
 
 def together(scores: Scores, ids: Iterable[str]) -> Arm:

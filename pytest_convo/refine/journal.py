@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from .attempts import Attempt
-from .items import Item
+from .items import Item, Scores
 from .reading import scores_of, told_again
 from .split import Split
 
 LOOP = "loop.json"
 """Where the loop stands."""
 
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass
@@ -32,50 +32,42 @@ class Standing:
 
     split: Split
     spent: dict[str, float] = field(default_factory=dict)
-    """`usd`, `calls`, `tokens`, over all sessions that went on with it."""
-    seconds: float = 0.0
-    asked: int = 0
-    """Questions to the rewriter."""
-    merges: list[list[int]] = field(default_factory=list)
-    """Which attempts were made one, and which attempt came of it: `[one, other, merged]`."""
-    again: dict[str, Any] = field(default_factory=dict)
-    """How the prompt itself did when it was run again, as `told_again` tells it."""
+    """`usd`, `calls`, `tokens`, `seconds`, over all sessions that went on with it."""
     end: str | None = None
+    """How it ended; None where it was broken off."""
 
 
 def identity(text: str, items: Sequence[Item], settings: Mapping[str, Any]) -> str:
     """A digest of what a loop is about: with another prompt, other cases or another rewriter it is another loop."""
+    bounds = ("attempts", "minutes", "max_calls", "max_usd")
     about = [
         _VERSION,
         text,
         sorted([item.id, item.unit, list(item.inputs), list(item.expected), item.made_of] for item in items),
-        {
-            name: value
-            for name, value in settings.items()
-            if name not in ("attempts", "minutes", "max_calls", "max_usd")
-        },
+        {name: value for name, value in settings.items() if name not in bounds},
     ]
     return sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class Journal:
-    """The directory of one loop."""
+    """The directory of one loop about a prompt, whose text is `old`."""
 
     def __init__(self, root: Path, old: str, prompt: Path) -> None:
         self.root = root
         self._old = old
         self._prompt = prompt
 
-    def resume(self, digest: str) -> tuple[Standing, list[Attempt]] | None:
-        """Where a loop about the same stands, and its attempts; None where there is none."""
+    # -- where it stands
+
+    def resume(self, digest: str) -> Standing | None:
+        """Where a loop about the same stands; None where there is none."""
         try:
             found = json.loads((self.root / LOOP).read_text(encoding="utf-8"))
             if found.pop("identity") != digest:
                 return None
-            standing = Standing(**{**found, "split": Split.of_json(found["split"])})
-            return standing, self._attempts()
-        except (OSError, ValueError, KeyError, TypeError):
-            return None  # none, or one that was broken off while it began: nothing is lost
+            return Standing(**{**found, "split": Split.of_json(found["split"])})
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None  # none, or one that somebody has edited: then it begins anew
 
     def begin(self) -> None:
         """Make room for a new loop; the last one about this prompt is kept beside it."""
@@ -89,23 +81,25 @@ class Journal:
         """Write down where the loop stands."""
         _write(self.root / LOOP, {"identity": digest, **vars(standing), "split": standing.split.to_json()})
 
+    # -- its attempts
+
     def folder(self, number: int) -> Path:
-        """The directory of an attempt; that of 0 is the prompt's own."""
-        return self.root / f"{number:03}"
+        """The directory of an attempt, made where it is not there; that of 0 is the prompt's own."""
+        folder = self.root / f"{number:03}"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def keep(self, attempt: Attempt, reason: str = "", cost: Mapping[str, float] | None = None) -> None:
-        """Write an attempt down: its text, the diff, why it was written so, how it did, and what it took."""
+        """Write an attempt down for who reads of it: its text, the diff, how it did, and what it took."""
         folder = self.folder(attempt.number)
-        folder.mkdir(parents=True, exist_ok=True)
         _put(folder / f"prompt{self._prompt.suffix}", attempt.text)
         _put(folder / "prompt.diff", self.diff(attempt.text))
         scores = {id_: told_again(score) for id_, score in attempt.scores.items()}
         told = {"number": attempt.number, "reason": reason, "refused": list(attempt.refused), "scores": scores}
-        _write(folder / "scores.json", {**told, "cost": dict(cost or {})})
-
-    def reason(self, number: int) -> str:
-        """Why an attempt was written so, in the rewriter's words."""
-        return str(json.loads((self.folder(number) / "scores.json").read_text(encoding="utf-8"))["reason"])
+        path = folder / "scores.json"
+        if cost is None:  # nothing was asked anew
+            cost = (_read(path) or {}).get("cost", {})
+        _write(path, {**told, "cost": dict(cost)})
 
     def diff(self, text: str) -> str:
         """What a text changes of the prompt, as `git` shows it."""
@@ -113,30 +107,58 @@ class Journal:
         lines = difflib.unified_diff(_lines(self._old), _lines(text), f"a/{name}", f"b/{name}")
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
-    def _attempts(self) -> list[Attempt]:
-        """Those that were written down to their end, in order, as far as none is missing."""
-        found: list[Attempt] = []
-        while (path := self.folder(len(found) + 1) / "scores.json").exists():
-            told = json.loads(path.read_text(encoding="utf-8"))
-            text = _get(path.with_name(f"prompt{self._prompt.suffix}"))
-            found.append(Attempt(told["number"], text, scores_of(told["scores"]), tuple(told["refused"])))
-        return found
+    # -- what is remembered: see `Memory`
+
+    def measured(self, number: int, again: int, text: str) -> tuple[list[str], Scores, str]:
+        """The items that a text was measured on, their scores, and what kept others from being collected."""
+        found = _read(self._measurement(number, again))
+        if found is None or found["text"] != text:
+            return [], {}, ""
+        return list(found["ids"]), scores_of(found["scores"]), str(found["problem"])
+
+    def keep_measured(
+        self, number: int, again: int, text: str, ids: Sequence[str], scores: Scores, problem: str
+    ) -> None:
+        told = {id_: told_again(score) for id_, score in scores.items()}
+        _write(self._measurement(number, again), {"text": text, "ids": list(ids), "problem": problem, "scores": told})
+
+    def first(self, scores: Scores) -> Scores:
+        """The scores with which the loop began; `scores` where it begins now."""
+        known, first, _ = self.measured(0, 0, self._old)
+        if not known:
+            self.keep_measured(0, 0, self._old, list(scores), scores, "")
+        return first if known else scores
+
+    def reply(self, number: int, asked: int) -> str | None:
+        """What the rewriter answered to a question, if it was asked."""
+        found = _read(self._question(number, asked))
+        return None if found is None else str(found["reply"])
+
+    def keep_reply(self, number: int, asked: int, messages: Sequence[tuple[str, str]], reply: str) -> None:
+        _write(self._question(number, asked), {"messages": [list(one) for one in messages], "reply": reply})
+
+    def _measurement(self, number: int, again: int) -> Path:
+        return self.folder(number) / f"measured{f'-{again}' if again else ''}.json"
+
+    def _question(self, number: int, asked: int) -> Path:
+        return self.folder(number) / f"asked-{asked}.json"
 
 
 def _lines(text: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
+def _read(path: Path) -> Any:
+    """What a file holds; None where there is none."""
+    return json.loads(path.read_bytes().decode(errors="surrogatepass")) if path.exists() else None
+
+
 def _put(path: Path, text: str) -> None:
-    """A file, whole or not at all, with the line ends that the text has."""
+    """A file, whole or not at all, with the line ends that the text has; what no text can hold is kept as well."""
     unfinished = path.with_name(f"{path.name}.partial")
-    unfinished.write_bytes(text.encode())
+    unfinished.write_bytes(text.encode(errors="surrogatepass"))
     unfinished.replace(path)
 
 
-def _get(path: Path) -> str:
-    return path.read_bytes().decode()
-
-
 def _write(path: Path, value: Any) -> None:
-    _put(path, json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n")
+    _put(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")

@@ -2,6 +2,9 @@
 
 Every choice is made by training and validation items. The held-out ones are run once, for the text that is about to be
 accepted, and whatever comes of that ends the loop: a holdout that chooses is none.
+
+Whatever is chosen because it failed, or because it passed, did so in part by chance. So a failing case is run once more
+under the prompt as it is before anything is mended, and a text that passes is run once more before it is believed.
 """
 
 from __future__ import annotations
@@ -10,18 +13,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..agreement.outcome import Outcome as Run
 from ..agreement.verdict import Verdict
-from .acceptance import Proof, prove
+from .acceptance import Proof, mends, prove
 from .attempts import Attempt
 from .bench import Bench, LimitReached, Trouble
 from .choosing import best, contradiction, rank, unstable_judge
 from .ends import End, Ended, Outcome
-from .items import Item, Scores, verdicts_passed
-from .reading import scores_of, told_again
+from .items import Item, Score, Scores, troubled, verdicts_passed
 from .writer import Terms, Writer
 
 if TYPE_CHECKING:
     from .journal import Journal, Standing
+
+UNUSABLE = "it cannot be used: "
+"""Why a text was refused that could be tried and came to nothing."""
+
+AGAIN, ONCE_MORE = 1, 2
+"""Rounds of runs: the one that confirms, and the one for what is still in doubt then."""
 
 
 class Loop:
@@ -38,25 +47,29 @@ class Loop:
         journal: Journal,
         digest: str,
         standing: Standing,
-        attempts: Sequence[Attempt] = (),
         say: Callable[[str], None] = lambda text: None,  # noqa: ARG005
     ) -> None:
         self.text, self.terms, self.standing = text, terms, standing
-        self.tried = [Attempt(0, text, scores), *(one for one in attempts if one.scores or one.refused)]
-        self._written = attempts[-1] if attempts and len(self.tried) <= len(attempts) else None
-        """A text that was written and not measured before the loop was broken off."""
+        self.tried = [Attempt(0, text, scores)]
+        self.by_chance: tuple[str, ...] = ()
+        """Items that failed in the session, and pass when the prompt as it is is run again."""
         self._items = {item.id: item for item in items}
         self._bench, self._journal, self._digest, self._say = bench, journal, digest, say
-        self._split = standing.split
-        self._shown = [self._items[id_] for id_ in self._split.training]
-        self._writer = Writer(text, items, terms, bench=bench, journal=journal, standing=standing, stand=self._stand)
-        self._chosen_by = (*self._split.training, *self._split.validation)
+        self._split = split = standing.split
+        self._shown = [self._items[id_] for id_ in split.training]
+        self._chosen_by = (*split.training, *split.validation)
+        self._failing = [id_ for id_ in split.training if not scores[id_].passed]
+        self._writer = Writer(text, items, split, terms, bench)
+        self._reasons: dict[int, str] = {}
         self._breaking: tuple[Attempt, Proof] | None = None
 
     def run(self) -> Outcome:
         """Go on until there is an end; Ctrl-C may come at any time, and what was measured by then is kept."""
         try:
             return self._run()
+        except KeyboardInterrupt:
+            self._stand(None)
+            raise
         except Ended as ended:
             return self._end(ended.end, ended.why, ended.about)
         except LimitReached as error:
@@ -65,132 +78,158 @@ class Loop:
             return self._end(End.ERROR, str(error))
 
     def _run(self) -> Outcome:
-        if not any(not self.tried[0].scores[id_].passed for id_ in self._split.training):
+        self._stand(None)
+        if not self._failing:
             raise Ended(End.NO_PROGRESS, "no case that may be shown to the rewriter fails")
-        if (outcome := self._found_before()) is not None:
-            return outcome
+        self._drop([id_ for id_, score in self._old(self._failing, AGAIN).items() if score.passed])
         while len(self.tried) <= self.terms.attempts:
             attempt = self._measured(self._next())
             if (outcome := self._judge(attempt)) is not None:
                 return outcome
-            self._look_for_ends()
+            if judged := unstable_judge(self._shown, self.tried):
+                raise Ended(End.JUDGE_UNSTABLE, "its judge passes and fails the same answer", (judged,))
+        if pair := contradiction(self.tried, self._split.training, self._writer.merges):
+            raise Ended(End.CONTRADICTORY, "no text that was tried passes both", pair)
         raise Ended(End.LIMIT, f"{self.terms.attempts} attempts, and none passes every case")
+
+    def _drop(self, by_chance: Sequence[str]) -> None:
+        """These are no cases to be mended; `Ended` where none is left."""
+        self.by_chance += tuple(by_chance)
+        scores = {**self.tried[0].scores, **{id_: self._old([id_], AGAIN)[id_] for id_ in by_chance}}
+        self.tried[0] = replace(self.tried[0], scores=scores)
+        self._failing = [id_ for id_ in self._failing if id_ not in by_chance]
+        if not self._failing:
+            why = "what failed passes when the prompt is run again as it is: it failed by chance"
+            raise Ended(End.NO_PROGRESS, why)
 
     def _next(self) -> Attempt:
         """The text to be measured next; one that was refused is told of, and is an attempt as well."""
-        if (written := self._written) is not None:
-            self._written = None
-            return written
-        attempt = self._writer.write(self.tried, too_narrow=self._breaking is not None)
+        attempt, reason = self._writer.write(self.tried, too_narrow=self._breaking is not None)
+        self._stand(None)
+        self._reasons[attempt.number] = reason
         if attempt.refused:
+            self._journal.keep(attempt, reason)
             self._say(f"attempt {attempt.number} was refused: {attempt.refused[0]}")
             if self.tried[-1].refused:
                 self.tried.append(attempt)
                 raise Ended(End.NO_PROGRESS, f"the rewriter keeps to no rule: {attempt.refused[0]}")
         return attempt
 
-    def _found_before(self) -> Outcome | None:
-        """The end of an earlier session's loop: what it found, or would have found had it not been broken off."""
-        last, split = self.tried[-1], self._split
-        if self.standing.end == str(End.FIXED):
-            before = self._before_of(scores_of(self.standing.again))
-            proof = prove(before, last.scores, split.training, split.validation, split.holdout, units=self._units)
-            return self._end(End.FIXED, f"attempt {last.number}, found in an earlier session", (), last, proof)
-        return self._judge(last) if last.number else None
-
     # -- how it does
 
     def _measured(self, attempt: Attempt) -> Attempt:
         """The attempt with its scores; one that cannot be as good as the best is left as soon as that is known."""
         if not attempt.refused:
-            before = dict(self._bench.spent)
-            usable = [one for one in self.tried if not one.refused]
-            passed = verdicts_passed(best(usable, self._split.training).scores, self._split.training)
-            give_up = len(self._split.training) - passed + 1
-            scores, problem = self._measure(attempt, self._split.training, give_up=give_up)
-            if not problem and verdicts_passed(scores, self._split.training) >= passed:
+            before, training = dict(self._bench.spent), self._split.training
+            passed = verdicts_passed(best(self._usable, training).scores, training)
+            scores, problem = self._measure(attempt, training, give_up=len(training) - passed + 1)
+            if not problem and verdicts_passed(scores, training) >= passed:
                 more, problem = self._measure(attempt, self._split.validation)
                 scores = {**scores, **more}
-            refused = (f"it cannot be used: {problem}",) if problem else ()
+            refused = (f"{UNUSABLE}{problem}",) if problem else ()
             attempt = replace(attempt, scores=scores, refused=refused)
             cost = {name: amount - before.get(name, 0.0) for name, amount in self._bench.spent.items()}
-            self._journal.keep(attempt, self._journal.reason(attempt.number), cost=cost)
+            self._journal.keep(attempt, self._reasons[attempt.number], cost if cost["calls"] else None)
         self.tried.append(attempt)
-        self._stand()
+        self._stand(None)
         if not attempt.refused:
             self._say(f"attempt {attempt.number} of {self.terms.attempts}: {self._in_short(attempt)}")
         return attempt
 
-    def _measure(
-        self, attempt: Attempt, ids: Sequence[str], *, again: bool = False, give_up: int = 0
-    ) -> tuple[Scores, str]:
+    @property
+    def _usable(self) -> list[Attempt]:
+        return [attempt for attempt in self.tried if not attempt.refused]
+
+    def _measure(self, attempt: Attempt, ids: Sequence[str], again: int = 0, give_up: int = 0) -> tuple[Scores, str]:
         """Scores, and what kept the text from being used; an error that is none of the text's is tried once more."""
         if not ids:
             return {}, ""
         measured = self._bench.measure(attempt.text, ids, number=attempt.number, again=again, give_up=give_up)
+        self._stand(None)
+        if measured.problem and not attempt.number:
+            raise Trouble(measured.problem)
         scores = dict(measured.scores)
-        if not measured.problem and (broken := _troubled(scores)):
-            scores |= self._bench.measure(attempt.text, broken, number=attempt.number, again=again).scores
-            if still := _troubled(scores):
-                reasons = [run.reason for run in scores[still[0]].runs if run.reason]
-                msg = f"{still[0]} could not be measured: {reasons[-1] if reasons else 'no reason is known'}"
-                raise Trouble(msg)
+        if not measured.problem and (broken := troubled(scores)):
+            left = [id_ for id_ in ids if id_ in broken or id_ not in scores or scores[id_].verdict is None]
+            scores |= self._bench.measure(attempt.text, left, number=attempt.number, again=again).scores
+            if still := troubled(scores):
+                return scores, self._problem(attempt, still[0], scores[still[0]])
         return scores, measured.problem
 
+    def _problem(self, attempt: Attempt, id_: str, score: Score) -> str:
+        """What broke twice and may be the text's fault, for an application may break on a text; else `Trouble`.
+
+        What is likely to pass by is no matter of texts, nor is what breaks for the prompt as it is, or for two texts in
+        a row.
+        """
+        broken = [run for run in score.runs if run.outcome is Run.ERROR]
+        last = self.tried[-1].refused[:1] if attempt.number else ()
+        in_a_row = any(reason.startswith(UNUSABLE) for reason in last)
+        if not attempt.number or in_a_row or any(run.transient for run in broken):
+            msg = f"{id_} could not be measured: {broken[-1].reason}"
+            raise Trouble(msg)
+        return broken[-1].reason
+
+    def _old(self, ids: Sequence[str], again: int) -> Scores:
+        """How these items do when the prompt as it is is run again."""
+        return self._measure(self.tried[0], ids, again)[0]
+
+    # -- whether it may be believed
+
     def _judge(self, attempt: Attempt) -> Outcome | None:
-        """The end of the loop, where an attempt passes all that it was written for, and does so a second time."""
+        """The end of the loop, where an attempt passes all that it was written for, and goes on doing so."""
         split = self._split
         if attempt.refused or verdicts_passed(attempt.scores, split.training) < len(split.training):
             return None
         self._say(f"attempt {attempt.number} passes every case: all of them are run again")
-        scores, _ = self._measure(attempt, self._chosen_by, again=True)
-        if verdicts_passed(scores, split.training) < len(split.training):
-            attempt = replace(attempt, scores=scores)
-            self.tried[attempt.number] = attempt
-            self._journal.keep(attempt, self._journal.reason(attempt.number))
-            self._say(f"attempt {attempt.number} does not hold: {self._in_short(attempt)}")
+        again = self._measure(attempt, self._chosen_by, AGAIN)[0]
+        if verdicts_passed(again, split.training) == len(split.training):
+            again = {**again, **self._doubted(attempt, again)}
+        if verdicts_passed(again, split.training) < len(split.training):
+            held = replace(attempt, scores={**attempt.scores, **again})
+            self.tried[attempt.number] = held
+            self._say(f"attempt {attempt.number} does not hold: {self._in_short(held)}")
             return None
-        before = self._before_of(self._unseen_again())
-        proof = prove(before, scores, split.training, split.validation, (), units=self._units)
+        before = {**self.tried[0].scores, **self._old((*self._failing, *split.validation), AGAIN)}
+        now = {**again, **{id_: attempt.scores[id_] for id_ in split.validation if _fails(attempt.scores, id_)}}
+        proof = prove(before, now, split.training, split.validation, (), units=self._units, sound=self._sound(before))
         if not proof.accepted:
-            self._breaking = attempt, proof
+            self._breaking = replace(attempt, scores=now), proof
             self._say(f"attempt {attempt.number} breaks what worked: {self._broken(proof)}")
             return None
-        held, _ = self._measure(attempt, split.holdout, again=True)
-        proof = prove(before, {**scores, **held}, split.training, split.validation, split.holdout, units=self._units)
-        attempt = replace(attempt, scores={**scores, **held})
-        self._journal.keep(attempt, self._journal.reason(attempt.number))
-        if proof.accepted:
-            return self._end(End.FIXED, f"attempt {attempt.number}", chosen=attempt, proof=proof)
-        return self._end(End.BREAKS, self._broken(proof), proof.broken, attempt, proof)
+        before |= self._old(split.holdout, AGAIN)
+        now |= self._measure(attempt, split.holdout, AGAIN)[0]
+        proof = prove(
+            before, now, split.training, split.validation, split.holdout, units=self._units, sound=self._sound(before)
+        )
+        attempt = replace(attempt, scores=now)
+        end, why = (End.FIXED, f"attempt {attempt.number}") if proof.accepted else (End.BREAKS, self._broken(proof))
+        return replace(self._end(end, why, proof.broken, attempt, proof), before=before)
 
-    def _before_of(self, unseen: Scores) -> Scores:
-        """How the prompt itself does: what was shown by the session, and the rest as it was run again."""
+    def _doubted(self, attempt: Attempt, again: Scores) -> Scores:
+        """What is not mended for certain; where that is in doubt, both texts are run once more."""
         first = self.tried[0].scores
-        return {**{id_: first[id_] for id_ in self._split.training if id_ in first}, **unseen}
+        old = {id_: [first[id_], score] for id_, score in self._old(self._failing, AGAIN).items()}
+        new = {id_: [attempt.scores[id_], again[id_]] for id_ in self._failing}
+        doubtful = [id_ for id_ in self._failing if not mends(old[id_], new[id_])]
+        for id_, score in self._old(doubtful, ONCE_MORE).items():
+            old[id_].append(score)
+        self._drop([id_ for id_ in doubtful if old[id_][-1].passed])
+        doubtful = [id_ for id_ in doubtful if id_ in self._failing]
+        third = self._measure(attempt, doubtful, ONCE_MORE)[0]
+        left = [id_ for id_ in doubtful if id_ not in third or not mends(old[id_], [*new[id_], third[id_]], last=True)]
+        return {id_: _not_passed(third.get(id_, again[id_])) for id_ in left}
 
-    def _unseen_again(self) -> Scores:
-        """How the prompt itself does when unseen items are run again: what failed by chance is no case mended."""
-        unseen = (*self._split.validation, *self._split.holdout)
-        if missing := [id_ for id_ in unseen if id_ not in self.standing.again]:
-            scores, _ = self._measure(self.tried[0], missing, again=True)
-            self.standing.again |= {id_: told_again(score) for id_, score in scores.items()}
-            self._stand()
-        return scores_of(self.standing.again)
+    def _sound(self, before: Scores) -> list[str]:
+        """Items that passed each time that the prompt as it is was run."""
+        first = self.tried[0].scores
+        return [id_ for id_, score in before.items() if score.passed and id_ in first and first[id_].passed]
 
     @property
     def _units(self) -> dict[str, str]:
         return {id_: item.unit for id_, item in self._items.items()}
 
     # -- the end
-
-    def _look_for_ends(self) -> None:
-        """Raise `Ended` where it is of no use to go on."""
-        merged = [made[2] for made in self.standing.merges]
-        if pair := contradiction(self.tried, self._split.training, merged):
-            raise Ended(End.CONTRADICTORY, "each passes alone, and no text passes both", pair)
-        if judged := unstable_judge(self._shown, self.tried):
-            raise Ended(End.JUDGE_UNSTABLE, "its judge passes and fails the same answer", (judged,))
 
     def _end(
         self,
@@ -200,38 +239,42 @@ class Loop:
         chosen: Attempt | None = None,
         proof: Proof | None = None,
     ) -> Outcome:
+        self._stand(end)
         if end in (End.LIMIT, End.NO_PROGRESS) and self._breaking is not None:
             (chosen, proof), end = self._breaking, End.BREAKS
             why, about = self._broken(proof), proof.broken
-        self.standing.end = str(end)
-        self._stand()
         chosen = chosen or self._best()
-        reason = self._journal.reason(chosen.number) if chosen is not None else ""
-        return Outcome(end, why, chosen, reason, proof, tuple(about))
+        reason = self._reasons[chosen.number] if chosen is not None else ""
+        if chosen is not None:
+            self._journal.keep(chosen, reason)
+        return Outcome(end, why, chosen, reason, proof, tuple(about), by_chance=self.by_chance)
 
     def _best(self) -> Attempt | None:
         """The best text so far, if it is better than the prompt."""
-        found = best([one for one in self.tried if not one.refused], self._chosen_by)
+        found = best(self._usable, self._chosen_by)
         better = rank(found.scores, self._chosen_by) > rank(self.tried[0].scores, self._chosen_by)
         return found if better else None
 
     def _broken(self, proof: Proof) -> str:
         if proof.broken:
-            return f"{len(proof.broken)} that passed in every run fail now"
+            return f"{len(proof.broken)} that passed each time fail now"
         return "what was not shown passes less often" if proof.worse else "not everything could be measured"
 
     def _in_short(self, attempt: Attempt) -> str:
-        passed = verdicts_passed(attempt.scores, self._split.training)
-        top = best([one for one in self.tried if not one.refused], self._chosen_by)
-        at_best = verdicts_passed(top.scores, self._split.training)
-        return f"passes {passed} of {len(self._split.training)} cases (best {at_best})"
+        training = self._split.training
+        passed = verdicts_passed(attempt.scores, training)
+        at_best = verdicts_passed(best(self._usable, training).scores, training)
+        return f"passes {passed} of {len(training)} cases (best {at_best})"
 
-    def _stand(self) -> None:
-        spent = self._bench.spent
-        self.standing.spent = dict(spent)
+    def _stand(self, end: End | None) -> None:
+        self.standing.spent, self.standing.end = dict(self._bench.spent), None if end is None else str(end)
         self._journal.stand(self._digest, self.standing)
 
 
-def _troubled(scores: Scores) -> list[str]:
-    """Items that came to no verdict because something broke."""
-    return [id_ for id_, score in scores.items() if score.errors and score.verdict not in (Verdict.PASS, Verdict.FAIL)]
+def _not_passed(score: Score) -> Score:
+    """A score that is no proof: what fails stays a fail, and a pass says nothing yet."""
+    return replace(score, verdict=Verdict.INCONCLUSIVE) if score.passed else score
+
+
+def _fails(scores: Scores, id_: str) -> bool:
+    return id_ in scores and scores[id_].verdict is Verdict.FAIL

@@ -36,8 +36,8 @@ class Order:
     groups: Sequence[str]
     prompts: Mapping[str, str] = field(default_factory=dict)
     """Texts by the real paths of the files that they stand for."""
-    again: bool = False
-    """Whether every run is made, and under a further number: what was seen once is not seen again by being replayed."""
+    again: int = 0
+    """Of a further round all runs are made, under numbers of their own: the same numbers may have the same luck."""
     maxfail: int = 0
     """After so many groups that do not pass it need not go on; 0: it goes on."""
     caps: Mapping[str, float] = field(default_factory=dict)

@@ -35,6 +35,7 @@ def score_of(told: Mapping[str, Any]) -> Score:
             _MEASURED[run["outcome"]],
             tuple((role, text) for role, text in run["messages"]),
             run["reason"],
+            run["transient"],
         )
         for run in told["runs"]
     )
@@ -46,7 +47,12 @@ def score_of(told: Mapping[str, Any]) -> Score:
 def told_again(score: Score) -> dict[str, Any]:
     """What `score_of` makes this score of."""
     runs = [
-        {"outcome": run.outcome.value, "reason": run.reason, "messages": [list(said) for said in run.messages]}
+        {
+            "outcome": run.outcome.value,
+            "reason": run.reason,
+            "transient": run.transient,
+            "messages": [list(said) for said in run.messages],
+        }
         for run in score.runs
     ]
     return {"verdict": None if score.verdict is None else str(score.verdict), "runs": runs}
@@ -102,8 +108,8 @@ def settings_of(results: Results, prompt: str) -> tuple[str, dict[str, Any]]:
     given = [{**told["settings"], **told["declared"].get(prompt, {})} for told in tellers]
     merged = dict(given[0])
     for other in given[1:]:
-        merged |= {name: value for name, value in other.items() if merged.get(name) in (None, "", {})}
-    corrections = dict.fromkeys(one["correction"] for one in given if one["correction"])
+        merged = {**other, **merged}
+    corrections = dict.fromkeys(one["correction"] for one in given if one.get("correction"))
     merged["correction"] = "\n".join(corrections)
     return tellers[0]["directory"], merged
 
@@ -127,6 +133,7 @@ def _item(group: GroupResult, told: Mapping[str, Any], text: str) -> Item:
         told["unit"],
         inputs=tuple(one for one in told["inputs"] if one.strip() and one.strip() != text),
         expected=tuple(told["expected"]),
+        literals=tuple(told["literals"]),
         tools=tuple(told["tools"]),
         asks_judge=told["asks_judge"],
         made_of=told["made_of"],

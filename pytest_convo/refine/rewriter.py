@@ -11,7 +11,7 @@ from ..bot.model import ChatModel, replied
 from ..collect.spec import redactor
 from ..collect.state import State
 from ..conversation.message import Message
-from ..errors import HarnessError
+from ..errors import HarnessError, SettingsError
 from ..prompt.build import build
 from ..run.shelter import sheltered
 from ..settings.bots import RefineSettings
@@ -48,10 +48,13 @@ def rewrite(state: State, writing: Writing) -> str:
 
 def _model(state: State, settings: Settings, directory: Path, number: int) -> ChatModel:
     """The rewriter. An application under test is not asked to rewrite its own prompt: it is no model for that."""
-    hook, bot = state.hook(directory), settings.bot
+    hook, bot, named = state.hook(directory), settings.bot, settings.refine.provider
     custom = hook.pytest_convo_rewriter(settings=settings)
-    if custom is None and bot.provider not in PROVIDERS:
+    if custom is None and named is not None and named not in PROVIDERS:
         custom = hook.pytest_convo_model(settings=settings)
+    if custom is None and (bot.provider not in PROVIDERS or (bot.provider == "openai" and bot.model is None)):
+        msg = "nobody is named who rewrites prompts"
+        raise SettingsError(msg, hint="set `model` in [refine] of a convo.toml, or give one by pytest_convo_rewriter")
     return make_model(
         bot,
         directory=directory,

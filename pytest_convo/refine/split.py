@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
+from math import ceil
 from typing import Any
 
 from .items import Item
@@ -71,7 +72,7 @@ def split(items: Sequence[Item], failing: Collection[str], share: float = SHARE)
     units = sorted(_units(items), key=_digest)
     if len(units) < _FEWEST_UNITS:
         return Split(_sorted(units), (), ())
-    held = min(max(1, round(share * len(units))), (len(units) - 1) // 2)
+    held = min(max(1, ceil(share * len(units) - 0.5)), (len(units) - 1) // 2)
     sizes = (len(units) - 2 * held, held, held)
     wanted = set(failing)
     bad = [unit for unit in units if unit & wanted]

@@ -29,7 +29,8 @@ _STDIN = os.dup(0)
 """What it was started with, before pytest's capture puts a file of its own in its place."""
 
 _QUIET: Mapping[str, Any] = {
-    "convo_refine": "measure",
+    "convo_refine": None,
+    "convo_measures": True,
     "convo_record": "auto",
     "convo_json": None,
     "convo_baseline": None,
@@ -38,6 +39,10 @@ _QUIET: Mapping[str, Any] = {
     "convo_keep_sandbox": False,
     "update_snapshots": False,
     "xmlpath": None,
+    "log_file": os.devnull,
+    "pastebin": None,
+    "basetemp": None,
+    "trace": False,
     "keyword": "",
     "markexpr": "",
     "deselect": None,
@@ -66,16 +71,17 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     assert ORDER is not None
     INSTEAD.update(ORDER.prompts)
     if ORDER.again:
-        config.stash[AGAIN] = True
+        config.stash[AGAIN] = ORDER.again
     if ORDER.keep:
         keep_in(config, Path(ORDER.keep))
     config.args[:] = [f"{config.rootpath}/{group}" for group in ORDER.groups]
-    if hasattr(config, "workerinput"):
-        return
     caps = {f"convo_max_{name}": str(amount) for name, amount in ORDER.caps.items()}
     maxfail = {"maxfail": ORDER.maxfail}
     for name, value in {**_QUIET, **caps, **maxfail, **(_ALONE if ORDER.writing is not None else {})}.items():
-        setattr(config.option, name, value)
+        setattr(config.option, name, value)  # in xdist's workers as well, which read the command line anew
+    if hasattr(config, "workerinput"):
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # `nohup … &` has it ignored, and it is how this ends
     threading.Thread(target=_end_with_parent, name="convo-parent", daemon=True).start()
 
 
@@ -122,7 +128,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if ORDER is None or hasattr(session.config, "workerinput"):
         return
     reporter, state = existing_reporter(session.config), existing(session.config)
-    groups = {} if reporter is None else {group.id: told_of(group) for group in reporter.results.groups.values()}
+    groups = {} if reporter is None else {group.id: told_of(group) for group in reporter.everything.groups.values()}
     spent = Spent()
     if reporter is not None and ORDER.writing is None:
         spent = reporter.spent

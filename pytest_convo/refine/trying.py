@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -60,14 +59,13 @@ class Sessions:
         self._spent = {name: spent.get(name, 0.0) for name in AMOUNTS}
         self._seconds = spent.get("seconds", 0.0)
         self._began = time.monotonic()
-        self._count = 0
 
     @property
     def spent(self) -> Mapping[str, float]:
         """What all of it took by now."""
         return {**self._spent, "seconds": self._seconds + time.monotonic() - self._began}
 
-    def measure(self, text: str, ids: Sequence[str], *, number: int, again: bool = False, give_up: int = 0) -> Measured:
+    def measure(self, text: str, ids: Sequence[str], *, number: int, again: int = 0, give_up: int = 0) -> Measured:
         """How these items do under a text, in a session of their own."""
         order = Order(
             result=str(self._folder(number) / "result.json"),
@@ -76,7 +74,7 @@ class Sessions:
             again=again,
             maxfail=give_up,
             caps=self._left(),
-            keep=str((self._folder(number) / ("again" if again else "runs")).relative_to(self._place.rootdir)),
+            keep=str((self._folder(number) / (f"runs-{again}" if again else "runs")).relative_to(self._place.rootdir)),
         )
         result = self._run(order, number)
         if result.capped:
@@ -106,9 +104,6 @@ class Sessions:
             raise LimitReached(self._reached())
         if result.reply is None:
             raise Trouble(result.error or "\n".join(result.problems) or "the rewriter was not asked")
-        kept = {"messages": said, "reply": result.reply}
-        path = self._folder(number) / f"asked-{asked}.json"
-        path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         return result.reply
 
     def _run(self, order: Order, number: int) -> Result:
@@ -123,9 +118,18 @@ class Sessions:
             raise LimitReached(self._reached("seconds")) from None
         except HarnessError as error:
             raise Trouble(str(error)) from None
-        for name in AMOUNTS:
-            self._spent[name] += result.spent.get(name, 0.0)
+        except KeyboardInterrupt:
+            self._enter(order)
+            raise
+        self._enter(order)
         return result
+
+    def _enter(self, order: Order) -> None:
+        """Enter what a session took, also one that was interrupted and had time to say so."""
+        if (path := Path(order.result)).exists():
+            spent = Result.read(path).spent
+            for name in AMOUNTS:
+                self._spent[name] += spent.get(name, 0.0)
 
     def _left(self) -> dict[str, float]:
         """What a session may spend; `LimitReached` where that is nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from .acceptance import claim
 from .ends import End, Outcome
 from .items import Score, Scores
 from .journal import Journal, Standing
-from .reading import scores_of
 
 MOST_CASES = 30
 """Lines of the table."""
@@ -20,7 +19,7 @@ MOST_CASES = 30
 WORDS = {
     End.FIXED: "fixed",
     End.BREAKS: "mended, but it breaks what worked: not accepted",
-    End.CONTRADICTORY: "contradictory expectations: no prompt can meet both",
+    End.CONTRADICTORY: "expectations that seem to contradict each other",
     End.NO_PROGRESS: "no progress",
     End.JUDGE_UNSTABLE: "the judge is unstable: it must be mended before the prompt",
     End.LIMIT: "not mended within its limits",
@@ -39,6 +38,7 @@ class Done:
     before: Scores
     journal: Journal
     spent: Mapping[str, float]
+    attempts: int
     written: str
     """What was done with the text, in words."""
     rootdir: Path
@@ -49,7 +49,8 @@ def headline(done: Done) -> str:
     outcome = done.outcome
     about = f" ({', '.join(outcome.about)})" if outcome.about else ""
     written = f"; {done.written}" if done.written else ""
-    return one_line(f"{done.name}: {WORDS[outcome.end]}: {outcome.why}{about}{written}")
+    why = "; ".join(line.strip() for line in outcome.why.splitlines())
+    return one_line(f"{done.name}: {WORDS[outcome.end]}: {why}{about}{written}")
 
 
 def lines(done: Done) -> Iterator[str]:
@@ -60,6 +61,8 @@ def lines(done: Done) -> Iterator[str]:
         yield f"the rewriter: {one_line(outcome.reason)}"
     if outcome.proof is not None:
         yield from claim(outcome.proof)
+    if outcome.by_chance:
+        yield f"failed by chance, and passed when the prompt as it is was run again: {', '.join(outcome.by_chance)}"
     if outcome.best is not None:
         yield ""
         yield from table(done)
@@ -75,13 +78,11 @@ def table(done: Done) -> Iterator[str]:
     """Each case before and with the best text."""
     best = done.outcome.best
     assert best is not None
-    split, again = done.standing.split, scores_of(done.standing.again)
+    split, before = done.standing.split, {**done.before, **done.outcome.before}
     parts = {"shown": split.training, "chosen by": split.validation, "held out": split.holdout}
     rows = [("case", "part", "before", "now")]
     for part, ids in parts.items():
-        for id_ in ids:
-            before = again.get(id_, done.before.get(id_)) if id_ in best.scores and part != "shown" else None
-            rows.append((id_, part, _score(before or done.before.get(id_)), _score(best.scores.get(id_))))
+        rows += [(id_, part, _score(before.get(id_)), _score(best.scores.get(id_))) for id_ in ids]
     shown, more = rows[: MOST_CASES + 1], len(rows) - 1 - MOST_CASES
     widths = [max(len(row[column]) for row in shown) for column in range(4)]
     for row in shown:
@@ -101,13 +102,9 @@ def _took(done: Done) -> str:
     spent = done.spent
     usd = f" · ${spent['usd']:.2g}" if spent.get("usd") else ""
     kept = done.journal.root.relative_to(done.rootdir).as_posix()
-    attempts = _count(len(_attempts(done)), "attempt")
-    calls, tokens = _count(int(spent.get("calls", 0)), "call"), _count(int(spent.get("tokens", 0)), "token")
-    return f"{attempts} · {calls} · {tokens}{usd} · {spent.get('seconds', 0.0):.0f} s · kept in {kept}"
-
-
-def _attempts(done: Done) -> Sequence[Path]:
-    return [path for path in sorted(done.journal.root.glob("[0-9][0-9][0-9]")) if path.name != "000"]
+    attempts, calls = _count(done.attempts, "attempt"), _count(int(spent.get("calls", 0)), "call")
+    tokens = f" · {_count(int(spent['tokens']), 'token')}" if spent.get("tokens") else ""
+    return f"{attempts} · {calls}{tokens}{usd} · {spent.get('seconds', 0.0):.0f} s · kept in {kept}"
 
 
 def figures(done: Done) -> dict[str, Any]:
@@ -119,7 +116,7 @@ def figures(done: Done) -> dict[str, Any]:
         "end": str(outcome.end),
         "why": outcome.why,
         "about": list(outcome.about),
-        "attempts": len(_attempts(done)),
+        "attempts": done.attempts,
         "best": None if outcome.best is None else outcome.best.number,
         "diff": "" if outcome.best is None else done.journal.diff(outcome.best.text),
         "written": done.written,

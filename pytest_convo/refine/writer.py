@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from .attempts import Attempt
 from .bench import Bench
@@ -14,11 +13,9 @@ from .ends import End, Ended
 from .guards import objections, same
 from .items import Item, Scores
 from .question import ask
-from .withhold import withhold
+from .split import Split
+from .withhold import hidden, withhold
 from .written import Unwritten, keeping, read
-
-if TYPE_CHECKING:
-    from .journal import Journal, Standing
 
 TOO_NARROW = (
     "An attempt passes every case that you are shown, and breaks others that passed before. Change less, and write what"
@@ -40,28 +37,22 @@ class Terms:
 class Writer:
     """Has texts written; it knows of the training items, and of others only what must not be said of them."""
 
-    def __init__(
-        self,
-        text: str,
-        items: Sequence[Item],
-        terms: Terms,
-        *,
-        bench: Bench,
-        journal: Journal,
-        standing: Standing,
-        stand: Callable[[], None],
-    ) -> None:
-        self._text, self._terms, self._bench, self._journal = text, terms, bench, journal
-        self._standing, self._stand = standing, stand
+    def __init__(self, text: str, items: Sequence[Item], split: Split, terms: Terms, bench: Bench) -> None:
+        self._text, self._terms, self._bench = text, terms, bench
+        self.merges: list[tuple[int, int, int]] = []
+        """Which two attempts were to be made one, and which attempt came of it."""
+        self._asked = 0
         known = {item.id: item for item in items}
-        split = standing.split
         self._training = split.training
         self._chosen_by = (*split.training, *split.validation)
         self._shown = [known[id_] for id_ in split.training]
-        self._unseen = [known[id_] for id_ in split.unseen]
+        unseen = [known[id_] for id_ in split.unseen]
+        self._hidden = hidden(unseen, self._shown, [text, terms.correction])
 
-    def write(self, tried: Sequence[Attempt], *, too_narrow: bool = False) -> Attempt:
-        """The next attempt, not measured yet; refused where every answer was. `Ended` where nothing new is to be had.
+    def write(self, tried: Sequence[Attempt], *, too_narrow: bool = False) -> tuple[Attempt, str]:
+        """The next attempt, not measured yet, and why it was written so; refused where every answer was.
+
+        Raises `Ended` where nothing new is to be had.
 
         `too_narrow`: what passes all that is shown has broken something else.
         """
@@ -76,26 +67,22 @@ class Writer:
                 refused = [str(error)]
                 continue
             text, reason = keeping(answer.text, self._text), answer.reason
-            if any(same(text, one.text) for one in tried):
+            if any(same(text, one.text) for one in tried if one.scores):
                 refused, repeated = [SAME], repeated + 1
             elif not (refused := self._objections(text)):
                 break
         if repeated == ASKS:
             raise Ended(End.NO_PROGRESS, f"the rewriter was asked {ASKS} times, and gave texts that were tried before")
-        attempt = Attempt(number, text, {}, tuple(refused))
-        self._journal.keep(attempt, reason)
-        return attempt
+        return Attempt(number, text, {}, tuple(refused)), reason
 
     def _bases(self, tried: Sequence[Attempt]) -> tuple[Attempt, Attempt | None]:
         """From which text to go on, and which other one to make one with it, if any."""
-        number, merges = len(tried), self._standing.merges
-        pairs = {frozenset(made[:2]) for made in merges if made[2] != number}
+        number = len(tried)
+        pairs = {frozenset(made[:2]) for made in self.merges}
         usable = [attempt for attempt in tried if not attempt.refused]
         if number % 2 or (pair := to_merge(usable, self._training, pairs)) is None:
             return parent(usable, self._chosen_by, number), None
-        made = [pair[0].number, pair[1].number, number]
-        if made not in merges:
-            merges.append(made)
+        self.merges.append((pair[0].number, pair[1].number, number))
         return pair
 
     def _ask(self, base: Attempt, other: Attempt | None, tried: Sequence[Attempt], refused: Sequence[str]) -> str:
@@ -109,19 +96,18 @@ class Writer:
             merge=None if other is None else other.text,
             limit=max(2 * len(self._text), len(self._text) + 400),
         )
-        messages = withhold(messages, self._unseen, [self._text, self._terms.correction], self._shown)
-        self._standing.asked += 1
-        self._stand()
-        return self._bench.write(messages, number=len(tried), asked=self._standing.asked)
+        self._asked += 1
+        return self._bench.write(messages, number=len(tried), asked=self._asked)
 
     def _of_training(self, scores: Scores) -> Scores:
-        return {id_: scores[id_] for id_ in self._training if id_ in scores}
+        """What may be told of scores."""
+        return withhold({id_: scores[id_] for id_ in self._training if id_ in scores}, self._hidden)
 
     def _objections(self, text: str) -> list[str]:
         return objections(
             text,
             self._text,
-            inputs=[one for item in self._shown for one in item.inputs],
+            inputs=[one for item in self._shown for one in (*item.inputs, *item.literals)],
             expected=[one for item in self._shown for one in item.expected],
             tools=sorted({tool for item in self._shown for tool in item.tools}),
             correction=self._terms.correction,

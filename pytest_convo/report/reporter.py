@@ -51,6 +51,8 @@ class Reporter:
         """What is said in any case: what was removed, and what could not be written."""
         self.refinements: list[Mapping[str, Any]] = []
         """What came of mending prompts, for programs."""
+        self.plain = Results()
+        """Tests that are no runs and read a prompt, each as a group of one."""
         self._verdicts: Verdicts | None = None
         self._path: Path | None = None
         self._ledger: SharedLedger | None = None
@@ -67,6 +69,11 @@ class Reporter:
             session.testscollected += self.gating is not None  # the gate itself
             self._verdicts = Verdicts(self.config, session, self.options.inconclusive, **leaves)
         return self._verdicts
+
+    @property
+    def everything(self) -> Results:
+        """What the session has found so far, and of tests that are no runs those that read a prompt."""
+        return Results({**self.results.groups, **self.plain.groups})
 
     @property
     def results(self) -> Results:

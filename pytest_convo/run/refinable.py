@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,8 +18,7 @@ from ..texts import clip, plain
 if TYPE_CHECKING:
     from ..conversation.message import Message
     from ..redaction import Redactor
-    from .measure import Measurement
-    from .session import Run
+    from .measure import Measurement, Spec
 
 MOST_MESSAGES, MOST_CHARACTERS = 40, 8000
 """Messages of a run that are told, the last ones, and characters of each, head and tail."""
@@ -39,48 +39,58 @@ REFINABLE = pytest.StashKey[Refinable]()
 """What an item says of prompts; made by the first of its fixtures that reads one."""
 
 
-def refinable(item: pytest.Item, run: Run, measurement: Measurement | None, redactor: Redactor) -> dict[str, Any]:
+def refinable(
+    item: pytest.Item, spec: Spec | None, measurement: Measurement | None, redactor: Redactor
+) -> dict[str, Any]:
     """The prompts of a run, and what whoever rewrites one is shown of it; builtins only, and no secrets."""
-    own, spec = item.stash.get(REFINABLE, Refinable()), run.spec
+    own = item.stash.get(REFINABLE, Refinable())
     prompts = [*own.prompts, *(spec.prompts if spec is not None else ())]
-    settings = dict(own.settings) or (spec.settings.refine.model_dump(mode="json") if spec is not None else {})
+    said_of_it = spec.settings.refine.model_dump(mode="json", exclude_unset=True) if spec is not None else {}
     transcript = measurement.transcript if measurement is not None else None
     messages: Sequence[Message] = transcript.messages if transcript is not None else ()
     given = [message for several in spec.conversation.messages.values() for message in several] if spec else messages
     said: dict[str, Any] = {
         "inputs": [message.text for message in given if message.role == "user"],
-        "expected": sorted(set(_expected(run))),
+        "expected": sorted(set(_expected(spec))),
+        "literals": sorted(set(_literals(item))),
         "messages": [[message.role, _shown(message)] for message in messages if message.role != "system"],
     }
     said["messages"] = said["messages"][-MOST_MESSAGES:]
     return {
         "prompts": list(dict.fromkeys(map(os.path.realpath, prompts))),
         "directory": str(item.path.parent),
-        "unit": f"{spec.directory}\n{spec.case or ''}" if spec is not None else run.group.id,
-        "settings": settings,
+        "unit": f"{spec.directory}\n{spec.case or ''}" if spec is not None else item.nodeid.partition("::run-")[0],
+        "settings": dict(own.settings) or said_of_it,
         "declared": own.declared,
         "tools": sorted({tool.name for tool in spec.declared()} if spec is not None else _called(messages)),
-        "made_of": _made_of(item, run),
+        "made_of": _made_of(item, spec),
         "asks_judge": spec is not None and spec.asking,
         **redactor.deep(said),
     }
 
 
-def _made_of(item: pytest.Item, run: Run) -> str:
-    """A digest of the file that the item stands in, of the checks, and of what judges an agent."""
-    spec = run.spec
-    about: list[Any] = [digest(read_bytes(item.path))]
+def _made_of(item: pytest.Item, spec: Spec | None) -> str:
+    """A digest of what an item is made of: its settings, or the file of the test; and of what judges an agent."""
+    about: list[Any] = [digest(read_bytes(item.path))] if item.path.suffix == ".py" else []
     if spec is not None:
-        about += [
-            spec.settings.expect.model_dump(mode="json", warnings=False),
-            dict(spec.player.identity) if spec.player else {},
-        ]
+        about.append(spec.settings.model_dump(mode="json", exclude={"refine"}, warnings=False))
+        about.append(dict(spec.player.identity) if spec.player is not None else {})
     return digest(json.dumps(about, sort_keys=True, default=str).encode())
 
 
-def _expected(run: Run) -> Iterator[str]:
+def _literals(item: pytest.Item) -> Iterator[str]:
+    """The texts that stand in a test itself, and in its parameters: what it asks, and what it wants to hear."""
+    yield from _texts(getattr(getattr(item, "callspec", None), "params", None))
+    codes = [code] if (code := getattr(getattr(item, "obj", None), "__code__", None)) is not None else []
+    while codes:
+        constants = codes.pop().co_consts
+        codes += [constant for constant in constants if isinstance(constant, CodeType)]
+        yield from _texts(list(constants))
+
+
+def _expected(spec: Spec | None) -> Iterator[str]:
     """The texts that checks look for, and the approved replies."""
-    if (spec := run.spec) is None:
+    if spec is None:
         return
     yield from _texts(spec.settings.expect.model_dump(exclude_defaults=True, warnings=False))
     for message in spec.conversation.approved.values():

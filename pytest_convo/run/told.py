@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,8 +18,9 @@ from ..redaction import Redactor
 from ..texts import plain
 from .alike import NOTE
 from .approvable import approvable
+from .group import Group
 from .redact import REDACTOR, TELLER, WITHHELD, redact, shown, withhold
-from .refinable import refinable
+from .refinable import REFINABLE, refinable
 from .results import FIGURES, figures
 from .session import RUN, Run, RunSession
 
@@ -82,6 +84,9 @@ def tell(session: RunSession, item: pytest.Item, call: pytest.CallInfo[None], re
         withhold(item, report, failure)
         told = _told(session, item, report, failure, BLANK)
     if told is None:
+        decides = report.when == "call" or (report.when == "setup" and report.failed)
+        if decides and session.options.refine is not None and REFINABLE in item.stash and RUN not in item.stash:
+            report.convo_refine = _plain(item, report, error, measurement, redactor)  # type: ignore[attr-defined]
         return
     if told["outcome"] in _OUTCOMES and (measurement is None or not item.stash[RUN].judged or WITHHELD in item.stash):
         session.record(item, Outcome(told["outcome"]))
@@ -148,11 +153,26 @@ def _told(
             told["judge_checks"] = redactor.deep(checks)
         told["transcript"] = item.nodeid if run.spec is None else run.spec.key(run.number)
     if session.options.refine is not None:
-        told["refine"] = {**refinable(item, run, measurement, redactor), "reason": _failure(report)}
+        told["refine"] = {**refinable(item, run.spec, measurement, redactor), "reason": _failure(report)}
     if report.failed:
         told["reason"] = plain(report.longreprtext)
         told["sections"] = [[title, plain(text)] for title, text in report.sections]
     return told
+
+
+def _plain(
+    item: pytest.Item,
+    report: pytest.TestReport,
+    error: BaseException | None,
+    measurement: Measurement | None,
+    redactor: Redactor,
+) -> dict[str, Any]:
+    """What is told of a test that is no run and reads a prompt: the same, as of a group of its own."""
+    group = Group(item.nodeid, 1, Fraction(1), runs=[item.nodeid])
+    told = {**group.to_report(), "outcome": _outcome(report, error, judged=False).value}
+    if measurement is not None:
+        told |= _measured(measurement)
+    return {**told, "refine": {**refinable(item, None, measurement, redactor), "reason": _failure(report)}}
 
 
 def _failure(report: pytest.TestReport) -> str:

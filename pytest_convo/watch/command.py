@@ -42,6 +42,7 @@ NOT_TOGETHER = {
     "convo_json": "--convo-json",
     "update_snapshots": "--snapshot-update",
     "usepdb": "--pdb",
+    "convo_refine": "--convo-refine",
 }
 """Options of a session that ends, or that somebody has to answer."""
 
@@ -53,7 +54,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def watch(config: pytest.Config) -> int:
     """Watch until somebody ends it; pytest's exit code. `pytest.UsageError` for what cannot be watched."""
     for name, option in NOT_TOGETHER.items():
-        if config.getoption(name, None):
+        if config.getoption(name, None) not in (None, False):
             msg = f"{option} and --convo-watch do not go together"
             raise pytest.UsageError(msg)
     require_sense(config, options.read(config))

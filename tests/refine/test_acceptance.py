@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest_convo.agreement.interval import jeffreys
 from pytest_convo.agreement.regression import Arm, fisher_p, stratified_p
 from pytest_convo.agreement.verdict import Verdict
-from pytest_convo.refine.acceptance import Proof, claim, prove
+from pytest_convo.refine.acceptance import Proof, claim, mends, prove
 from pytest_convo.refine.items import Score, Scores
 
 TRAINING, VALIDATION, HOLDOUT = ["t1", "t2"], ["v1", "v2"], ["h1", "h2", "h3"]
@@ -70,6 +70,27 @@ def test_what_is_broken_is_sorted_and_a_flaky_pass_or_one_that_still_passes_is_n
     assert prove(scores(h2=score(2)), now, *PARTS).broken == ("v1", "v2")
 
 
+@pytest.mark.parametrize("id_", ["v2", "h2"])
+def test_what_is_sound_is_broken_where_it_fails_now_though_a_run_of_it_failed_before(id_):
+    before, now = scores(**{id_: score(2)}), scores(**{id_: score(1)})
+    assert prove(before, now, *PARTS).accepted
+    proof = prove(before, now, *PARTS, sound=[id_])
+    assert (proof.broken, proof.worse, proof.accepted) == ((id_,), False, False)
+
+
+def test_what_is_sound_and_still_passes_or_was_not_measured_is_not_broken():
+    assert prove(WHOLE, scores(v1=score(2)), *PARTS, sound=EVERY).accepted
+    now = {id_: its for id_, its in WHOLE.items() if id_ != "v1"}
+    proof = prove(WHOLE, now, *PARTS, sound=EVERY)
+    assert (proof.broken, proof.unmeasured) == ((), ("v1",))
+    assert prove(WHOLE, WHOLE, *PARTS, sound=["of no part"]).broken == ()
+
+
+def test_a_stable_pass_is_broken_without_being_called_sound():
+    proof = prove(scores(v1=score(2)), scores(v1=score(1), h1=score(1)), *PARTS, sound=["v1"])
+    assert proof.broken == ("h1", "v1")
+
+
 @pytest.mark.parametrize("ids", [VALIDATION, HOLDOUT])
 def test_a_candidate_that_is_worse_by_the_test_is_not_accepted_though_it_breaks_no_stable_pass(ids):
     before = scores(**{id_: score(9, 10) for id_ in ids})
@@ -109,6 +130,76 @@ def test_items_that_read_the_same_answers_are_evidence_once():
     worse = scores(v1=score(4, 10), v2=score(4, 10))
     assert prove(before, worse, *PARTS).worse
     assert not prove(before, worse, *PARTS, units=dict.fromkeys(VALIDATION, "u")).worse
+
+
+# --- what is mended
+
+
+def rounds(*passes: int, runs: int) -> list[Score]:
+    return [score(each, runs) for each in passes]
+
+
+def test_with_one_run_a_round_only_three_rounds_that_say_the_same_are_enough():
+    fails, passes = rounds(0, 0, runs=1), rounds(1, 1, runs=1)
+    assert not mends(fails, passes)
+    assert not mends(fails, passes[:1], last=False)
+    fails, passes = rounds(0, 0, 0, runs=1), rounds(1, 1, 1, runs=1)
+    assert fisher_p(Arm(3, 3), Arm(0, 3)) == pytest.approx(1 / 20)
+    assert not mends(fails, passes)
+    assert mends(fails, passes, last=True)
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_with_one_run_a_round_one_that_says_otherwise_is_enough_for_doubt(place):
+    passes = [int(each != place) for each in range(3)]
+    fails = [int(each == place) for each in range(3)]
+    assert not mends(rounds(0, 0, 0, runs=1), rounds(*passes, runs=1), last=True)
+    assert not mends(rounds(*fails, runs=1), rounds(1, 1, 1, runs=1), last=True)
+
+
+def test_with_two_runs_a_round_two_full_rounds_are_clear_and_three_of_which_one_ended_early():
+    assert fisher_p(Arm(4, 4), Arm(0, 4)) == pytest.approx(1 / 70)
+    assert mends(rounds(0, 0, runs=2), rounds(2, 2, runs=2))
+    early = [score(0, 1), score(0, 2)]
+    assert fisher_p(Arm(4, 4), Arm(0, 3)) == pytest.approx(1 / 35)
+    assert not mends(early, rounds(2, 2, runs=2))
+    assert mends([*early, score(0, 2)], rounds(2, 2, 2, runs=2))
+
+
+def test_with_two_runs_a_round_verdicts_alone_are_not_enough():
+    one_of_two = [Score(Verdict.PASS, 1, 1)] * 3
+    assert not mends(rounds(0, 0, 0, runs=2), one_of_two, last=True)
+
+
+def test_with_one_run_a_round_it_is_enough_in_the_end_that_every_verdict_says_the_same():
+    none, all_ = rounds(0, 0, 0, runs=1), rounds(1, 1, 1, runs=1)
+    assert not mends(none, all_)
+    assert mends(none, all_, last=True)
+    assert not mends(none, [*all_[:2], none[0]], last=True)
+    assert not mends([*none[:2], all_[0]], all_, last=True)
+
+
+def test_with_more_runs_the_test_decides_and_nothing_else():
+    fails, passes = rounds(1, 1, 1, runs=3), rounds(2, 2, 2, runs=3)
+    assert fisher_p(Arm(6, 9), Arm(3, 9)) > 0.025
+    assert not mends(fails, passes, last=True)
+    assert mends(rounds(0, 0, runs=3), rounds(3, 3, runs=3))
+    assert mends(rounds(0, 0, 0, runs=3), rounds(2, 2, 2, runs=3))
+
+
+def test_a_round_of_many_runs_is_not_few_though_others_are():
+    assert not mends([score(0, 1), score(1, 3)], [score(1, 1), score(2, 3)], last=True)
+
+
+@settings(derandomize=True)
+@given(st.lists(of_runs, min_size=1, max_size=3), st.lists(of_runs, min_size=1, max_size=3), st.booleans())
+def test_nothing_is_mended_that_passes_no_more_often_than_before(old, new, last):
+    before, now = (sum((each.arm for each in its), Arm()) for its in (old, new))
+    if mends(old, new, last=last):
+        assert now.passes * before.runs > before.passes * now.runs
+        assert mends(old, new, last=True)
+    if fisher_p(now, before) <= 0.025:
+        assert mends(old, new)
 
 
 # --- what is claimed

@@ -140,33 +140,87 @@ def test_what_is_merged_has_both_what_the_other_lacks(candidates):
 
 
 OPPOSED = [attempt(1, "a"), attempt(2, "a"), attempt(3, "b"), attempt(4, "bc")]
+MERGED = [*OPPOSED, attempt(5, "a"), attempt(6, "b")]
+MERGES = [(1, 3, 5), (4, 2, 6)]
+"""Of which two, and which one came of it."""
+NEITHER = [attempt(5, "", ids="ab"), attempt(6, "", ids="ab")]
 
 
 def test_items_contradict_each_other_that_pass_in_turn_and_never_together():
-    assert contradiction(OPPOSED, IDS, {4}) == ("a", "b")
-    assert contradiction(OPPOSED[::-1], IDS, {4}) == ("a", "b")
-    assert contradiction(OPPOSED, "ba", {4}) == ("b", "a")
-
-
-def test_they_do_not_where_no_merge_was_tried_on_both():
-    assert contradiction(OPPOSED, IDS, {9}) is None
-    assert contradiction([*OPPOSED, attempt(9, "a", ids="ac")], IDS, {9}) is None
-    assert contradiction([*OPPOSED, attempt(9, "", ids="ab")], IDS, {9}) == ("a", "b")
+    assert contradiction(MERGED, IDS, MERGES) == ("a", "b")
+    assert contradiction(MERGED[::-1], IDS, MERGES) == ("a", "b")
+    assert contradiction(MERGED, IDS, MERGES[::-1]) == ("a", "b")
+    assert contradiction(MERGED, "ba", MERGES) == ("b", "a")
 
 
 @pytest.mark.parametrize(
-    "candidates",
-    [OPPOSED[1:], OPPOSED[:3], [*OPPOSED, attempt(5, "ab")]],
-    ids=["one way", "the other", "together"],
+    "merges",
+    [[], MERGES[:1], [MERGES[0], (1, 2, 6)], [MERGES[0], (3, 4, 6)]],
+    ids=["none", "one", "of one kind", "of the other kind"],
 )
-def test_they_do_not_where_it_was_seen_too_seldom_or_both_pass_once(candidates):
-    assert contradiction(candidates, IDS, {3, 4}) is None
+def test_they_do_not_where_fewer_than_two_merges_were_of_one_of_each_kind(merges):
+    assert contradiction(MERGED, IDS, merges) is None
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        [Attempt(5, "same", {}, ("too short",)), Attempt(6, "same", {}, ("too short",))],
+        [attempt(5, "", ids="cd"), attempt(6, "", ids="cd")],
+        [attempt(5, "a", ids="ac"), attempt(6, "b", ids="bc")],
+    ],
+    ids=["refused", "measured on others", "measured on one"],
+)
+def test_they_do_not_where_no_merge_was_tried_on_both(made):
+    assert contradiction([*OPPOSED, *made], IDS, MERGES) is None
+
+
+def test_a_merge_that_passes_neither_counts():
+    assert contradiction([*OPPOSED, *NEITHER], IDS, MERGES) == ("a", "b")
+
+
+def unclear(number: int, **passes: int) -> Attempt:
+    """Of ten runs, of which eight must pass."""
+    return Attempt(number, "same", {id_: score(each, 10, k=8) for id_, each in passes.items()})
+
+
+@pytest.mark.parametrize(
+    "passed, failed, wanted",
+    [(10, 0, ("a", "b")), (10, 1, ("a", "b")), (9, 0, None), (10, 2, None)],
+    ids=["clear", "one passes", "one fails", "two pass"],
+)
+def test_only_what_passes_or_fails_clearly_counts(passed, failed, wanted):
+    ways = [(passed, failed), (passed, failed), (failed, passed), (failed, passed), (failed, passed), (passed, failed)]
+    candidates = [unclear(number, a=one, b=other) for number, (one, other) in enumerate(ways, 1)]
+    assert contradiction(candidates, "ab", MERGES) == wanted
+
+
+def test_what_passes_both_is_seen_however_unclear_it_is():
+    assert contradiction([*MERGED, unclear(7, a=8, b=9)], "ab", MERGES) is None
+
+
+@pytest.mark.parametrize(
+    "candidates, merges",
+    [
+        ([*OPPOSED[1:], *NEITHER], [(2, 3, 5), (4, 2, 6)]),
+        ([*OPPOSED[:3], *NEITHER], [(1, 3, 5), (3, 2, 6)]),
+        ([*MERGED, attempt(7, "ab")], MERGES),
+        ([*OPPOSED, attempt(5, "ab"), MERGED[-1]], MERGES),
+    ],
+    ids=["one way", "the other", "together", "merged"],
+)
+def test_they_do_not_where_it_was_seen_too_seldom_or_both_pass_once(candidates, merges):
+    assert contradiction(candidates, IDS, merges) is None
 
 
 def test_what_was_not_decided_is_no_failure():
     undecided = Score(Verdict.INCONCLUSIVE, 1, 0, 2)
-    candidates = [Attempt(each.number, "", {**each.scores, "a": undecided}) for each in OPPOSED[2:]]
-    assert contradiction([*OPPOSED[:2], *candidates], IDS, {2}) is None
+    candidates = [
+        Attempt(each.number, "", {**each.scores, "a": undecided} if "b" in passed(each) else each.scores)
+        for each in MERGED
+    ]
+    assert contradiction(MERGED, IDS, MERGES) == ("a", "b")
+    assert contradiction(candidates, IDS, MERGES) is None
 
 
 # --- a judge that does not know
