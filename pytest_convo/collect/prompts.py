@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from ..conversation.text import read_text
 from ..errors import SettingsError
+from ..run.redact import REDACTOR
 from ..run.refinable import REFINABLE, Refinable
 from ..settings.bots import RefineSettings
 from ..settings.files import nearest
@@ -39,8 +40,15 @@ def system_prompt(state: State, directory: Path, settings: Settings) -> str | No
 def reads(item: pytest.Item, paths: Iterable[Path]) -> Refinable:
     """Note that a test depends on these prompt files."""
     if REFINABLE not in item.stash:
-        settings = of(item.config).resolver.resolve(item.path.parent).settings.refine
-        item.stash[REFINABLE] = Refinable(settings=settings.model_dump(mode="json", exclude_unset=True))
+        whole = of(item.config).resolver.resolve(item.path.parent).settings
+        settings = whole.refine
+        made_of = whole.model_dump(mode="json", exclude={"refine"}, warnings=False)
+        said_of_it = settings.model_dump(mode="json", exclude_unset=True)
+        item.stash[REFINABLE] = Refinable(settings=said_of_it, made_of=made_of)
+        if REDACTOR not in item.stash:
+            from .spec import redactor_at  # it reads prompts by this module
+
+            item.stash[REDACTOR] = redactor_at(of(item.config), item.path.parent)  # what it is told by may hold secrets
     noted = item.stash[REFINABLE]
     new = [path for path in paths if path not in noted.prompts]
     noted.prompts += new

@@ -20,7 +20,7 @@ from .items import Item, Scores
 from .journal import Journal, Standing, identity
 from .loop import Loop
 from .memory import Memory
-from .reading import failing_prompts, items_of, scores_in, settings_of
+from .reading import corrections, failing_prompts, items_of, scores_in, settings_of
 from .split import split
 from .trying import Limits, Place, Sessions
 from .words import Done, figures, headline, lines
@@ -39,6 +39,9 @@ NOT_TOGETHER = {
     "collectonly": "--collect-only",
 }
 """Options whose session finds no failures to mend, or judges them otherwise."""
+
+BOM = "\ufeff"
+"""What some editors begin a file with; it is no part of the prompt."""
 
 _RESUMED = (None, str(End.FIXED), str(End.LIMIT), str(End.ERROR))
 """Ends of earlier loops from which one goes on: broken off, found, cut short."""
@@ -101,7 +104,12 @@ class Refining:
             if not path.is_relative_to(self._config.rootpath):
                 self._notes.append(f"{path} lies outside of the rootdir, and is left alone")
                 continue
-            done = self._mend(reporter, path)
+            try:
+                done = self._mend(reporter, path)
+            except (OSError, UnicodeError) as error:  # files of the user's, or a full disk
+                self._notes.append(f"{path.name} could not be mended: {error}")
+                reporter.verdicts.emit(f"{path.name}::refine", "setup", "failed", f"refine: {error}")
+                continue
             self._done.append(done)
             reporter.notes.append(f"refine {headline(done)}")
             reporter.refinements.append(figures(done))
@@ -110,7 +118,7 @@ class Refining:
 
     def _mend(self, reporter: Reporter, path: Path) -> Done:
         """One prompt: its loop, from where an earlier one about the same left off, and what comes of it."""
-        old, results = path.read_bytes().decode(), reporter.everything
+        old, results = path.read_bytes().decode().removeprefix(BOM), reporter.everything
         name = path.relative_to(self._config.rootpath).as_posix()
         everything = items_of(results, str(path), old)
         scores = scores_in(results, everything)
@@ -141,7 +149,8 @@ class Refining:
         if too_small := _too_small(takes, limits, standing, reporter):
             outcome, made = Outcome(End.LIMIT, too_small), 0
         else:
-            terms = Terms(settings.correction, settings.attempts, template=path.suffix == ".j2")
+            correction = corrections(results, str(path), standing.split.training)
+            terms = Terms(correction, settings.attempts, template=path.suffix == ".j2")
             loop = Loop(
                 old,
                 items,
@@ -207,12 +216,18 @@ class Refining:
             return ""
         if self._options.refine != "apply":
             return "--convo-refine=apply writes it"
-        if path.read_bytes().decode() != old:
-            return "not written: the prompt was edited meanwhile"
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        unfinished.write_bytes(outcome.best.text.encode())
-        unfinished.chmod(path.stat().st_mode & 0o7777)
-        unfinished.replace(path)
+        try:
+            before = path.read_bytes().decode()
+            if before.removeprefix(BOM) != old:
+                return "not written: the prompt was edited meanwhile"
+            if not os.access(path, os.W_OK):
+                return "not written: the file is read-only"
+            unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+            unfinished.write_bytes((before[: len(before) - len(old)] + outcome.best.text).encode())
+            unfinished.chmod(path.stat().st_mode & 0o7777)
+            unfinished.replace(path)
+        except OSError as error:
+            return f"not written: {error.strerror or error}"
         return "written; the next session runs with it"
 
     def _say(self, what: str) -> None:

@@ -193,10 +193,14 @@ def _mentions(text: str, tool: str) -> bool:
     return re.search(rf"(?<!\w)(?<!\w-){re.escape(tool)}(?!\w|-\w)", text) is not None
 
 
+def most(old: str) -> int:
+    """The characters that a text may have which takes the place of this one."""
+    return max(2 * len(old), len(old) + 400)
+
+
 def _growth(new: str, old: str) -> Iterator[str]:
-    most = max(2 * len(old), len(old) + 400)
-    if len(new) > most:
-        yield f"The new prompt has {len(new):,} characters and may have {most:,} at most: say it in fewer words."
+    if len(new) > most(old):
+        yield f"The new prompt has {len(new):,} characters and may have {most(old):,} at most: say it in fewer words."
 
 
 def _copied(new: str, free: Sequence[str], tools: Sequence[str], texts: Sequence[str], what: str) -> Iterator[str]:

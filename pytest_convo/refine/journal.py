@@ -7,6 +7,7 @@ before it, and the next session goes on from there.
 from __future__ import annotations
 
 import difflib
+import io
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -145,7 +146,8 @@ class Journal:
 
 
 def _lines(text: str) -> list[str]:
-    return text.splitlines(keepends=True)
+    """At line feeds alone, as `git` has it."""
+    return list(io.StringIO(text, newline="\n"))
 
 
 def _read(path: Path) -> Any:

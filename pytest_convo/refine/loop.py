@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 UNUSABLE = "it cannot be used: "
 """Why a text was refused that could be tried and came to nothing."""
 
+UNSEEN = "a case that is not shown breaks with it"
+"""What is said of that, for the error's own words may be those of the case."""
+
 AGAIN, ONCE_MORE = 1, 2
 """Rounds of runs: the one that confirms, and the one for what is still in doubt then."""
 
@@ -124,8 +127,8 @@ class Loop:
             passed = verdicts_passed(best(self._usable, training).scores, training)
             scores, problem = self._measure(attempt, training, give_up=len(training) - passed + 1)
             if not problem and verdicts_passed(scores, training) >= passed:
-                more, problem = self._measure(attempt, self._split.validation)
-                scores = {**scores, **more}
+                more, unseen = self._measure(attempt, self._split.validation)
+                scores, problem = {**scores, **more}, unseen and UNSEEN
             refused = (f"{UNUSABLE}{problem}",) if problem else ()
             attempt = replace(attempt, scores=scores, refused=refused)
             cost = {name: amount - before.get(name, 0.0) for name, amount in self._bench.spent.items()}

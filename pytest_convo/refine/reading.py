@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ..agreement.outcome import Outcome
@@ -101,7 +101,8 @@ def items_of(results: Results, prompt: str, text: str) -> list[Item]:
 def settings_of(results: Results, prompt: str) -> tuple[str, dict[str, Any]]:
     """A directory whose bot the rewriter is, where nothing else is said, and what is said of mending the prompt.
 
-    Of failing groups the first that says something counts, and what several say of a correction is put together.
+    Of failing groups the first that says something counts, and what several say of a correction is put together. What
+    is held out may say one that gives it away: see `corrections`.
     """
     groups = [group for group in results.groups.values() if group.settled is Verdict.FAIL]
     tellers = [told for group in groups if (told := _refinable(group)) is not None and prompt in told["prompts"]]
@@ -112,6 +113,20 @@ def settings_of(results: Results, prompt: str) -> tuple[str, dict[str, Any]]:
     corrections = dict.fromkeys(one["correction"] for one in given if one.get("correction"))
     merged["correction"] = "\n".join(corrections)
     return tellers[0]["directory"], merged
+
+
+def corrections(results: Results, prompt: str, shown: Collection[str]) -> str:
+    """What failing groups say of a correction, of those that may be shown."""
+    tellers = [
+        told
+        for group in results.groups.values()
+        if group.settled is Verdict.FAIL
+        and group.id in shown
+        and (told := _refinable(group)) is not None
+        and prompt in told["prompts"]
+    ]
+    given = ({**told["settings"], **told["declared"].get(prompt, {})}.get("correction", "") for told in tellers)
+    return "\n".join(dict.fromkeys(filter(None, given)))
 
 
 def _prompts(group: GroupResult) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..errors import HarnessError
+from ..redaction import Redactor
 from ..texts import clip, printable
 from .order import VARIABLE, Order, Result
 
@@ -74,7 +75,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _result(path: Path, output: Path) -> Result:
     if not path.exists():
-        said = clip(printable(output.read_text(errors="replace")), 2000)
+        said = Redactor.of_environment().text(clip(printable(output.read_text(errors="replace")), 2000))
         msg = f"a session that was to try a prompt out ended without a word:\n{said}"
         raise HarnessError(msg)
     return Result.read(path)

@@ -17,6 +17,7 @@ import pytest
 from ..collect.state import AGAIN, existing, of
 from ..conversation.disk import INSTEAD
 from ..errors import CapReached, ConvoError
+from ..redaction import Redactor
 from ..report.directory import keep_in
 from ..report.reporter import existing as existing_reporter
 from ..run.spending import Spending, Spent
@@ -106,7 +107,7 @@ _capped: list[str] = []
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
     if report.failed:
-        _problems.append(report.longreprtext)
+        _problems.append(Redactor.of_environment().text(report.longreprtext))
 
 
 @pytest.hookimpl(tryfirst=True)

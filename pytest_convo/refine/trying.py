@@ -88,7 +88,7 @@ class Sessions:
         return Measured(scores, problem)
 
     def write(self, messages: Sequence[Message], *, number: int, asked: int) -> str:
-        """What the rewriter answers, asked in a session that collects and runs nothing."""
+        """What the rewriter answers, asked in a session that runs nothing."""
         said = [(message.role, message.text) for message in messages]
         writing = Writing(said, self._place.asks, dict(self._place.settings), asked)
         result = self._run(
@@ -115,6 +115,7 @@ class Sessions:
         try:
             result = run(order, place.arguments, place.directory, self._folder(number), until=until)
         except TimeIsUp:
+            self._enter(order)
             raise LimitReached(self._reached("seconds")) from None
         except HarnessError as error:
             raise Trouble(str(error)) from None

@@ -6,6 +6,7 @@ of which each case is one entry, say.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -20,7 +21,13 @@ _TELLING = 8
 def hidden(unseen: Iterable[Item], shown: Iterable[Item], own: Iterable[str]) -> list[str]:
     """The texts of unseen items, the longest first, but for what is `own` or what a shown item says as well."""
     allowed = "\0".join([*own, *(text for item in shown for text in _texts(item))])
-    found = {text for item in unseen for text in (*_texts(item), item.id) if len(text) >= _TELLING}
+    found = {
+        form
+        for item in unseen
+        for text in (*_texts(item), item.id)
+        if len(text) >= _TELLING
+        for form in (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1])
+    }
     return sorted((text for text in found if text not in allowed), key=lambda text: (-len(text), text))
 
 

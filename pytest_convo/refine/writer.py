@@ -10,7 +10,7 @@ from .bench import Bench
 from .choosing import parent, to_merge
 from .cost import ASKS
 from .ends import End, Ended
-from .guards import objections, same
+from .guards import most, objections, same
 from .items import Item, Scores
 from .question import ask
 from .split import Split
@@ -94,7 +94,7 @@ class Writer:
             attempts=[replace(one, scores=self._of_training(one.scores)) for one in tried[1:]],
             objections=refused,
             merge=None if other is None else other.text,
-            limit=max(2 * len(self._text), len(self._text) + 400),
+            limit=most(self._text),
         )
         self._asked += 1
         return self._bench.write(messages, number=len(tried), asked=self._asked)

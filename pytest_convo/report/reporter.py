@@ -51,8 +51,8 @@ class Reporter:
         """What is said in any case: what was removed, and what could not be written."""
         self.refinements: list[Mapping[str, Any]] = []
         """What came of mending prompts, for programs."""
-        self.plain = Results()
-        """Tests that are no runs and read a prompt, each as a group of one."""
+        self._none, self.plain = Results(), Results()
+        """What is known while there is no run; and tests that are no runs and read a prompt, each a group of one."""
         self._verdicts: Verdicts | None = None
         self._path: Path | None = None
         self._ledger: SharedLedger | None = None
@@ -78,7 +78,7 @@ class Reporter:
     @property
     def results(self) -> Results:
         """What the session has found so far."""
-        return self._verdicts.results if self._verdicts is not None else Results()
+        return self._verdicts.results if self._verdicts is not None else self._none
 
     @property
     def _books(self) -> Ledger | None:

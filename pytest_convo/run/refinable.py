@@ -31,6 +31,8 @@ class Refinable:
     prompts: list[Path] = field(default_factory=list)
     settings: Mapping[str, Any] = field(default_factory=dict)
     """`[refine]` of the test's directory, as builtins."""
+    made_of: Mapping[str, Any] = field(default_factory=dict)
+    """The other settings of that directory."""
     declared: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What the fixture `refine` was told, by the prompt's real path."""
 
@@ -71,8 +73,12 @@ def refinable(
 
 def _made_of(item: pytest.Item, spec: Spec | None) -> str:
     """A digest of what an item is made of: its settings, or the file of the test; and of what judges an agent."""
+    own = item.stash.get(REFINABLE, Refinable())
     about: list[Any] = [digest(read_bytes(item.path))] if item.path.suffix == ".py" else []
+    about += [own.made_of, [digest(read_bytes(path)) for path in (*own.prompts, *(spec.prompts if spec else ()))]]
     if spec is not None:
+        messages = sorted(spec.conversation.messages.items())
+        about.append([[at, message.to_api()] for at, several in messages for message in several])
         about.append(spec.settings.model_dump(mode="json", exclude={"refine"}, warnings=False))
         about.append(dict(spec.player.identity) if spec.player is not None else {})
     return digest(json.dumps(about, sort_keys=True, default=str).encode())

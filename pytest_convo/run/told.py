@@ -169,7 +169,10 @@ def _plain(
 ) -> dict[str, Any]:
     """What is told of a test that is no run and reads a prompt: the same, as of a group of its own."""
     group = Group(item.nodeid, 1, Fraction(1), runs=[item.nodeid])
-    told = {**group.to_report(), "outcome": _outcome(report, error, judged=False).value}
+    told: dict[str, Any] = {**group.to_report(), "outcome": "skipped"}
+    if report.skipped:  # by a mark or by hand, or expected to fail
+        return told
+    told["outcome"] = _outcome(report, error, judged=False).value
     if measurement is not None:
         told |= _measured(measurement)
     return {**told, "refine": {**refinable(item, None, measurement, redactor), "reason": _failure(report)}}

@@ -528,3 +528,54 @@ def test_reports_are_of_the_users_own_session(shop):
     assert "test_log" in junit
     assert shop.convos.lastfailed() == {"quokka/convo.toml": True}
     assert "from the session itself" in (shop.path / "log.txt").read_text()
+
+
+# -- what is no failure, what is not said, what is not written
+
+
+def test_a_test_without_a_mark_that_is_skipped_or_expected_to_fail_is_no_failure(shop):
+    shop.write(
+        {
+            "test_tea.py": """
+import pytest
+def test_skips(bot, prompt): prompt("prompt.md"); pytest.skip("not today")
+@pytest.mark.xfail
+def test_is_known_to_fail(bot, prompt): assert prompt("prompt.md") == "tea"
+"""
+        }
+    )
+    result = shop.run("--convo-refine")
+    result.stdout.fnmatch_lines(["refine: nothing failed that a prompt file takes part in"])
+    assert (result.ret, shop.asked()) == (0, [])
+
+
+def test_a_test_that_asks_a_client_of_its_own_is_mended_as_well(shop):
+    shop.write({"test_tea.py": "def test_tea(prompt): assert 'number' in prompt('prompt.md')\n"})
+    shop.run("--convo-refine").stdout.fnmatch_lines(["fixed: attempt 1; *"])
+
+
+def test_a_correction_of_what_is_held_out_is_not_shown(shop):
+    for name in ANIMALS:
+        shop.case(name, toml=f'[refine]\ncorrection = "Think of the {name} and its days."\n')
+    shop.run("--convo-refine")
+    split = shop.loop()["split"]
+    asked = json.dumps(shop.asked())
+    for part, shown in (("training", True), ("validation", False), ("holdout", False)):
+        for id_ in split[part]:
+            assert (f"Think of the {id_.split('/')[0]}" in asked) == shown, id_
+
+
+def test_a_byte_order_mark_stays_and_is_no_part_of_the_prompt(shop):
+    shop.untold()
+    (shop.path / "prompt.md").write_bytes(b"\xef\xbb\xbf" + OLD.encode())
+    shop.run("--convo-refine=apply").stdout.fnmatch_lines(["fixed: attempt 1; written*"])
+    assert (shop.path / "prompt.md").read_bytes() == b"\xef\xbb\xbf" + NEW.encode()
+    assert not any("\ufeff" in prompt for prompt, _ in shop.asked("bot"))
+
+
+def test_a_prompt_that_is_not_utf_8_is_an_error_and_no_crash(shop):
+    shop.write({"test_tea.py": "def test_tea(refine, prompt): refine(prompt='odd.md'); assert 0\n"})
+    (shop.path / "odd.md").write_bytes(b"\xff\xfe tea")
+    result = shop.run("--convo-refine")
+    result.stdout.fnmatch_lines(["refine: odd.md could not be mended: *"])
+    result.assert_outcomes(failed=1, errors=1)

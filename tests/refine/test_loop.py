@@ -713,6 +713,17 @@ def breaking(id_: str, text: str, number: int, again: int) -> object:
     return "PPPE" if "BREAK" in text and id_ == "t-two" else plain(id_, text, number, again)
 
 
+def test_of_an_unseen_case_on_which_the_application_breaks_nothing_is_said(tmp_path):
+    def truth(id_: str, text: str, number: int, again: int) -> object:
+        return "PPPE" if "BREAK" in text and id_ == "v-hidden-case" else plain(id_, text, number, again)
+
+    bench = Fake(["BREAK ONE TWO", "Be kind. ONE TWO"], truth)
+    loop = loop_of(tmp_path, bench)
+    assert loop.run().end is End.FIXED
+    assert loop.tried[1].refused == ("it cannot be used: a case that is not shown breaks with it",)
+    assert not any("hidden-case" in text for text in bench.sent)
+
+
 def test_a_text_on_which_the_application_breaks_twice_cannot_be_used(tmp_path):
     bench = Fake(["BREAK ONE TWO", "Be kind. ONE TWO"], breaking)
     loop = loop_of(tmp_path, bench)
