@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from .conversation.reply import NotJSON, Reply, Usage
     from .conversation.transcript import Transcript
     from .errors import BotFailure, ConvoError, HarnessError
+    from .prompt.part import Part
     from .prompt.request import Request, ToolSpec
+    from .prompt.source import ContextSource
+    from .prompt.stack import Budget, Stack
     from .sandbox.base import SandboxSpec
     from .sandbox.tool import AgentTool
 
@@ -31,20 +34,24 @@ __all__ = [
     "AgentResult",
     "AgentTool",
     "BotFailure",
+    "Budget",
     "CallableModel",
     "ChatModel",
     "Check",
     "CheckResult",
+    "ContextSource",
     "ConvoError",
     "HarnessError",
     "Message",
     "NotJSON",
     "OpenAIModel",
     "Outcome",
+    "Part",
     "Reply",
     "Request",
     "SandboxSpec",
     "ScriptedModel",
+    "Stack",
     "Tool",
     "ToolCall",
     "ToolSpec",
@@ -57,20 +64,24 @@ _HOMES = {
     "AgentResult": ".agent.result",
     "AgentTool": ".sandbox.tool",
     "BotFailure": ".errors",
+    "Budget": ".prompt.stack",
     "CallableModel": ".bot.callable",
     "ChatModel": ".bot.model",
     "Check": ".check.base",
     "CheckResult": ".check.base",
+    "ContextSource": ".prompt.source",
     "ConvoError": ".errors",
     "HarnessError": ".errors",
     "Message": ".conversation.message",
     "NotJSON": ".conversation.reply",
     "OpenAIModel": ".bot.openai",
     "Outcome": ".agreement.outcome",
+    "Part": ".prompt.part",
     "Reply": ".conversation.reply",
     "Request": ".prompt.request",
     "SandboxSpec": ".sandbox.base",
     "ScriptedModel": ".bot.scripted",
+    "Stack": ".prompt.stack",
     "Tool": ".bot.tools",
     "ToolCall": ".conversation.message",
     "ToolSpec": ".prompt.request",

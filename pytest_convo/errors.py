@@ -11,6 +11,7 @@ ConvoError
 │   ├── CapReached         the session may make no further call
 │   ├── NoRecording        a request is in no recording, and must not be asked
 │   ├── ScriptExhausted    a scripted bot has no answer left
+│   ├── PromptOverflow     what a request must say does not fit into its token budget
 │   ├── RunTimeout         the run's time was used up
 │   ├── RedactionError     what is secret in a text could not be told: it is not written
 │   └── CheckError         a check could not be evaluated
@@ -21,7 +22,7 @@ ConvoError
     ├── FormRefused        a judge's server does not take the form in which the verdict was asked for
     └── TooManyRounds      it went on calling tools
 
-Each says what is wrong, where (file and line), and what to do, in at most three lines.
+Each says what is wrong, where (file and line), and what to do, in at most three lines; a PromptOverflow has a table.
 """
 
 from __future__ import annotations
@@ -112,6 +113,12 @@ class NoRecording(HarnessError):
 
 class ScriptExhausted(HarnessError):
     """A scripted bot was asked for more than its script holds."""
+
+    transient = False
+
+
+class PromptOverflow(HarnessError):
+    """What a request must say does not fit into its token budget; the table of its parts is in what it says."""
 
     transient = False
 

@@ -1,6 +1,7 @@
 """The hooks that a conftest.py may implement; each is called for what lies below that conftest.
 
-Where several conftests implement a hook, the results are put together and the nearest one wins.
+Where several conftests implement a hook, the results are put together, and of two of one name the nearest conftest's is
+taken; context sources have each a name of its own.
 """
 
 from __future__ import annotations
@@ -14,12 +15,27 @@ import pytest
 if TYPE_CHECKING:
     from .bot.model import ChatModel
     from .bot.tools import Tool
+    from .prompt.source import ContextSource
     from .settings.model import Settings
 
 
 @pytest.hookspec
 def pytest_convo_tools(path: Path, run: int) -> Sequence[Callable[..., Any] | Tool] | None:
     """The tools of the conversation at `path`, made afresh for each run: functions or `Tool`s."""
+
+
+@pytest.hookspec
+def pytest_convo_context_sources(path: Path) -> Sequence[ContextSource] | None:
+    """What is added to each question of the conversation at `path`, made afresh for each run: see `ContextSource`."""
+
+
+@pytest.hookspec
+def pytest_convo_bots(path: Path) -> Mapping[str, Mapping[str, Any]] | None:
+    """Bots that can be used by name at `path`, as in `[bot] use = "support"`, each as `bots/support.toml` would say it.
+
+    `[bot] functions` may hold the functions themselves. Relative paths are relative to pytest's rootdir. Called where a
+    bot is used by name, and there alone; a name that a file in `bots` has too is an error.
+    """
 
 
 @pytest.hookspec(firstresult=True)

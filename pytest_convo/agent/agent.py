@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 from ..bot.threads import in_thread
 from ..bot.tools import Known, Tool, make_tools
 from ..errors import SettingsError
+from ..prompt.source import ContextSource, Source, sources_of
+from ..prompt.stack import Stack
 from ..sandbox.base import Environment, Permission, Sandbox, SandboxSpec
 from ..sandbox.tool import AgentTool
 from .blocking import blocking
-from .kinds import KINDS, KindName, system_prompt
+from .kinds import KINDS, KindName, told
 from .loop import work
 from .opened import Opened
 from .opening import closed, opened
@@ -37,9 +39,10 @@ class Agent:
     Each `run` has a history of its own and, but inside `with`, a sandbox of its own that ends with it. Inside `with`
     all runs share one sandbox, which stays for you to look at: `agent.sandbox`.
 
-    `permission` is the kind's unless it is given; `system_prompt` comes in the place of the kind's prompt, and what the
-    tools and the protocol need to be told is added to either. `environment` is an environment or its name, `sandbox`
-    what else the sandbox is to be. `functions` run on this machine, everything else in the sandbox.
+    `permission` is the kind's unless it is given; `system_prompt`, or what `stack` holds, comes in the place of the
+    kind's prompt, and what the tools and the protocol need to be told is added to either. `stack` also says how long a
+    request may be, and how it is written; `sources` add context to the task. `environment` is an environment or its
+    name, `sandbox` what else the sandbox is to be. `functions` run on this machine, everything else in the sandbox.
     """
 
     def __init__(
@@ -51,6 +54,8 @@ class Agent:
         kind: KindName = "writing",
         permission: Permission | None = None,
         system_prompt: str | None = None,
+        stack: Stack | None = None,
+        sources: Sequence[ContextSource | Source] = (),
         environment: str | Environment = "docker",
         tools: Sequence[AgentTool] = (),
         functions: Sequence[Tool | Callable[..., Any]] = (),
@@ -74,7 +79,10 @@ class Agent:
         )
         self._bot = bot
         self._settings = settings
-        self._system_prompt = system_prompt
+        self._stack = stack or Stack()
+        own = self._stack.parts or None
+        self._told = own if system_prompt is None else Stack.of(system_prompt).parts
+        self._sources = sources_of(sources)
         self._environment = environment
         self._functions = make_tools([functions])
         self._protocol = protocol
@@ -156,10 +164,12 @@ class Agent:
             if observe is not None:
                 observe(event)
 
+        parts = told(self.kind.name, self._told, place=place.place, tools=self.spec.tools)
         done = await work(
             task,
             model=self._bot,
-            system=system_prompt(self.kind.name, self._system_prompt, place=place.place, tools=self.spec.tools),
+            stack=replace(self._stack, parts=parts),
+            sources=self._sources,
             bot=self._settings or BotSettings(),
             sandbox=sandbox,
             timeout=timeout,

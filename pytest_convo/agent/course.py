@@ -8,7 +8,6 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ..bot.answer import Idle, ask
 from ..bot.deadline import limited
@@ -19,16 +18,13 @@ from ..bot.tools import Known, Tool, answer_calls
 from ..conversation.message import Message, ToolCall
 from ..conversation.reply import Reply
 from ..errors import BotFailure, SandboxError
-from ..prompt.build import build
+from ..prompt.composer import Composer
 from .bench import Bench, Outcome
 from .box import Box
 from .hands import Hand, Order, Shell
 from .policy import Policy
-from .protocol import AgentProtocol, Calls, Final, Misread, whole_system
+from .protocol import AgentProtocol, Calls, Final, Misread
 from .result import End, Work
-
-if TYPE_CHECKING:
-    from ..settings.bots import BotSettings
 
 TIME_IS_UP = "Not run: the time is up."
 
@@ -39,8 +35,7 @@ class Course:
 
     task: str
     model: ChatModel
-    system: str | None
-    bot: BotSettings
+    composer: Composer
     protocol: AgentProtocol
     box: Box
     bench: Bench
@@ -125,13 +120,8 @@ class Course:
                 raise BotFailure(msg)
 
     async def _asked(self) -> Reply:
-        request = build(
-            system=whole_system(self.system, self.protocol, self.box.specs),
-            history=[Message("user", self.task), *self.messages],
-            tools=self.protocol.declared(self.box.specs),
-            bot=self.bot,
-        )
-        reply = await ask(self.model, request)
+        built = await self.composer.compose([Message("user", self.task)], self.messages)
+        reply = await ask(self.model, self.composer, built)
         self.replies.append(reply)
         self.messages.append(self.protocol.message(reply))
         return reply

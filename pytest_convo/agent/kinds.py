@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from ..prompt.part import Part
 from ..sandbox.base import WORKSPACE, Permission
 from ..sandbox.tool import AgentTool
 
@@ -67,17 +68,19 @@ KINDS: dict[KindName, Kind] = {
 assert tuple(KINDS) == get_args(KindName)
 
 
-def system_prompt(
-    kind: KindName, own: str | None = None, *, place: str | None = WORKSPACE, tools: Sequence[AgentTool] = ()
-) -> str:
+def told(
+    kind: KindName, own: Sequence[Part] | None = None, *, place: str | None = WORKSPACE, tools: Sequence[AgentTool] = ()
+) -> tuple[Part, ...]:
     """What an agent is told before its task: its kind's prompt, or its `own`, and how its `tools` are used.
 
     `place` is where its folder is, None where that is only known as the directory in which commands begin. How commands
     are called is not in it: that is the protocol's to say.
     """
     where = "the directory in which your commands begin" if place is None else f"`{place}`, where your commands begin"
-    prompt = KINDS[kind].prompt.replace("{place}", where) if own is None else own
-    return "\n\n".join(part for part in (prompt.strip(), *map(_usage, tools)) if part)
+    first = (Part(kind, KINDS[kind].prompt.replace("{place}", where)),) if own is None else own
+    parts = [Part(part.name, part.content.strip()) for part in first]
+    parts += [Part(f"tool {tool.name}", _usage(tool)) for tool in tools]
+    return tuple(part for part in parts if part.content)
 
 
 def _usage(tool: AgentTool) -> str:

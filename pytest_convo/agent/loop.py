@@ -11,6 +11,9 @@ from ..bot.events import Observer, observed, tell
 from ..bot.model import ChatModel
 from ..bot.threads import in_thread
 from ..bot.tools import Known, Tool
+from ..prompt.composer import Composer
+from ..prompt.source import Source
+from ..prompt.stack import Stack
 from ..sandbox.base import Sandbox
 from ..sandbox.tool import AgentTool
 from .bench import Bench
@@ -19,7 +22,7 @@ from .browser import Browser
 from .course import Course
 from .hands import hands_of
 from .policy import Policy
-from .protocol import PROTOCOLS, ProtocolName
+from .protocol import PROTOCOLS, ProtocolName, whole_stack
 from .result import Work
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ async def work(
     task: str,
     *,
     model: ChatModel,
-    system: str | None,
+    stack: Stack,
     bot: BotSettings,
     sandbox: Sandbox,
     timeout: float,  # noqa: ASYNC109 it is one of the four ends, and no error
@@ -45,8 +48,9 @@ async def work(
     idle: Idle | None = None,
     known: Known | None = None,
     corrections: int = 3,
+    sources: Sequence[Source] = (),
 ) -> Work:
-    """What `model` does about `task` in `sandbox`; how the protocol goes is added to `system`.
+    """What `model` does about `task` in `sandbox`; how the protocol goes is added to `stack`.
 
     At most `max_iterations` calls are carried out, one after the other; then the model may still give its final answer.
     A reply that cannot be read, or calls for nothing that there is, is no iteration: it is corrected, `corrections`
@@ -62,13 +66,14 @@ async def work(
     hands = hands_of(tools)
     if browses:
         hands.append(await in_thread(Browser.of, sandbox))
+    box, spoken = Box(hands, functions), PROTOCOLS[protocol]
+    whole = whole_stack(stack, spoken, box.specs)
     course = Course(
         task,
         model,
-        system,
-        bot,
-        PROTOCOLS[protocol],
-        Box(hands, functions),
+        Composer(whole, bot=bot, tools=spoken.declared(box.specs), sources=sources),
+        spoken,
+        box,
         Bench(sandbox, command_timeout),
         max_iterations,
         corrections,

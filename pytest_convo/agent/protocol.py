@@ -13,7 +13,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from ..conversation.message import Message, ToolCall
 from ..conversation.reply import Reply
+from ..prompt.part import Part
 from ..prompt.request import ToolSpec
+from ..prompt.stack import Stack
 
 ProtocolName = Literal["tools", "json"]
 
@@ -164,9 +166,9 @@ class JsonReplies:
 PROTOCOLS: dict[ProtocolName, AgentProtocol] = {"tools": ToolCalls(), "json": JsonReplies()}
 
 
-def whole_system(system: str | None, protocol: AgentProtocol, specs: Sequence[ToolSpec]) -> str:
-    """The system prompt of each request: what the agent is told of itself, and how the protocol goes."""
-    return "\n\n".join(part for part in (system, protocol.instructions(specs)) if part)
+def whole_stack(stack: Stack, protocol: AgentProtocol, specs: Sequence[ToolSpec]) -> Stack:
+    """The stack of each request: what the agent is told of itself, and how the protocol goes."""
+    return stack.then(Part("protocol", protocol.instructions(specs)))
 
 
 def _final(value: Mapping[str, Any], thoughts: str, command: str) -> Reading:

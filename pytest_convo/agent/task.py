@@ -13,13 +13,15 @@ from ..agreement.outcome import Outcome
 from ..bot.events import CLAIMED, observed, tell
 from ..bot.threads import in_thread
 from ..check.run import Evaluation, Finding
+from ..prompt.source import Source
+from ..prompt.stack import Stack
 from ..sandbox.toolset import setup, uninstall
 from ..texts import clip
 from .browser import Browser
 from .hands import specs_of
 from .kinds import KINDS
 from .loop import work
-from .protocol import PROTOCOLS, whole_system
+from .protocol import PROTOCOLS, whole_stack
 from .verifier import Verification, Verifier, files_of, processes, verify, verify_alone
 
 if TYPE_CHECKING:
@@ -46,13 +48,15 @@ class TaskPlayer:
     """Plays the runs of one task; a `run.measure.Player`."""
 
     instruction: str
-    system: str
+    stack: Stack
     settings: Settings
     place: SandboxSpec
     host: Host
     verifier: Verifier | None
     functions: Callable[[int], Sequence[Tool]] | None = None
     """Makes the conftests' tools for run i: functions, which run on this machine and not in the sandbox."""
+    sources: Callable[[], Sequence[Source]] | None = None
+    """Makes the conftests' context sources, afresh for each run."""
     write_back: Callable[[Sandbox], str] | None = None
     """Takes over what a passing run has changed; what came of it, in words."""
     variables: Callable[[], Mapping[str, str]] = dict
@@ -68,9 +72,9 @@ class TaskPlayer:
         return PROTOCOLS[self.settings.protocol].declared(self._specs)
 
     @property
-    def opening(self) -> str:
-        """The system prompt of each request."""
-        return whole_system(self.system, PROTOCOLS[self.settings.protocol], self._specs)
+    def opening(self) -> Stack:
+        """The prompt stack of each request."""
+        return whole_stack(self.stack, PROTOCOLS[self.settings.protocol], self._specs)
 
     @property
     def _specs(self) -> Sequence[ToolSpec]:
@@ -115,10 +119,11 @@ class TaskPlayer:
         self, model: ChatModel, sandbox: Sandbox, functions: Sequence[Tool], idle: Idle, known: Known | None
     ) -> Work:
         settings = self.settings
+        sources = await in_thread(self.sources) if self.sources is not None else ()
         return await work(
             self.instruction,
             model=model,
-            system=self.system,
+            stack=self.stack,
             bot=settings.bot,
             sandbox=sandbox,
             timeout=settings.timeout,
@@ -131,6 +136,7 @@ class TaskPlayer:
             idle=idle,
             known=known,
             corrections=settings.corrections,
+            sources=sources,
         )
 
     def _begin(self, sandbox: Sandbox) -> int | None:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import TYPE_CHECKING
 
 from ..conversation.message import Message
 from ..conversation.reply import Reply
 from ..errors import TooManyRounds
-from ..prompt.build import build
-from ..prompt.request import Request
-from .events import Observer, observed, tell
+from ..prompt.build import Built
+from ..prompt.composer import Composer
+from .events import STACK, Observer, observed, tell
 from .model import ChatModel, replied
 from .tools import Known, Tool, answer_calls
-
-if TYPE_CHECKING:
-    from ..settings.bots import BotSettings
 
 Idle = Callable[[], AbstractAsyncContextManager[None]]
 
@@ -24,10 +20,9 @@ Idle = Callable[[], AbstractAsyncContextManager[None]]
 async def answer(
     model: ChatModel,
     *,
-    system: str | None,
+    composer: Composer,
     history: Sequence[Message],
     tools: Sequence[Tool],
-    bot: BotSettings,
     stream: Callable[[str], None] | None = None,
     observe: Observer | None = None,
     idle: Idle | None = None,
@@ -35,20 +30,21 @@ async def answer(
 ) -> tuple[Reply, tuple[Message, ...]]:
     """The bot's answer to `history`: the replies of the turn as one, and its messages, the final answer last.
 
+    `composer` makes the requests, which declare `tools`; it is of this run alone.
+
     At most `bot.tool_rounds` replies may call tools; one more is `TooManyRounds`. `idle` is entered while tools run
     and no model is asked; a call whose result is `known` is not run. Calls of tools that only `[bot.request]` declares
     have nobody to run them: they end the turn, as does a reply that was cut off. An error that is raised has the
     messages so far as `messages`.
     """
     box = {tool.name: tool for tool in tools}
-    specs = [tool.spec for tool in tools]
+    bot = composer.bot
     replies: list[Reply] = []
     messages: list[Message] = []
     with observed(observe):
         try:
             while True:
-                request = build(system=system, history=[*history, *messages], tools=specs, bot=bot)
-                reply = await ask(model, request, stream)
+                reply = await ask(model, composer, await composer.compose(history, messages), stream)
                 replies.append(reply)
                 messages.append(reply.to_message())
                 if not reply.calls or not reply.whole or "tools" in bot.request:
@@ -61,10 +57,14 @@ async def answer(
             raise
 
 
-async def ask(model: ChatModel, request: Request, stream: Callable[[str], None] | None = None) -> Reply:
-    """The model's reply to one request; who observes is told of both."""
+async def ask(model: ChatModel, composer: Composer, built: Built, stream: Callable[[str], None] | None = None) -> Reply:
+    """The model's reply to a request of `composer`, which learns of it; who observes is told of both."""
+    request = built.request
+    if (made_of := composer.told(built)) is not None:
+        tell(STACK, **made_of)
     tell("request", attempt=1, body=request.body())
     reply = replied(model, await model.complete(request, stream))
+    composer.learn(built, reply.usage)
     tell(
         "reply",
         text=reply.text,

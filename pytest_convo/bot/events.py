@@ -13,6 +13,9 @@ Observer = Callable[[Mapping[str, Any]], None]
 CLAIMED = "claim"
 """The kind of the event that tells what an agent said of itself, and whether its verifier says otherwise."""
 
+STACK = "stack"
+"""The kind of the event that tells what a request is made of, before it is sent."""
+
 _observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
 
 

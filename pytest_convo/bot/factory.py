@@ -26,6 +26,8 @@ PROVIDERS = ("openai", "scripted")
 SCRIPT = "script.toml"
 JUDGE_SCRIPT = "judge_script.toml"
 """What a scripted judge answers from: not the bot's own words."""
+SUMMARY_SCRIPT = "summary_script.toml"
+"""What a scripted summarizer answers from."""
 
 
 def make_model(

@@ -31,7 +31,7 @@ def replied(model: ChatModel, answer: object) -> Reply:
 
 
 Around = Callable[[Callable[[], ChatModel]], ChatModel]
-"""Wraps whoever is to be asked into what a run keeps of its questions: `RunRecording.around`.
+"""Wraps whoever is to be asked into what a run keeps of its questions: `RunRecording.around`, or `aside`.
 
 The function that it is given makes that model, and is called only when somebody must really be asked.
 """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..conversation.message import Message
 from ..conversation.reply import Reply
 from ..conversation.transcript import Transcript, Turn
+from ..prompt.composer import Composer
 from .answer import Idle, answer
 from .events import Observer, observed, tell
 from .model import ChatModel
@@ -18,7 +19,6 @@ from .tools import Known, Tool
 
 if TYPE_CHECKING:
     from ..conversation.conversation import Conversation
-    from ..settings.bots import BotSettings
 
 END = 10_000
 """One past the last index that a message file can have."""
@@ -31,8 +31,7 @@ async def play(
     conversation: Conversation,
     *,
     model: ChatModel,
-    system: str | None,
-    bot: BotSettings,
+    composer: Composer,
     tools: Sequence[Tool] = (),
     run: int = 1,
     case: str | None = None,
@@ -42,14 +41,15 @@ async def play(
     known: Known | None = None,
     scribe: Scribe | None = None,
 ) -> Transcript:
-    """One run of `conversation`; `stream`, `observe`, `idle` and `known` as for `answer`.
+    """One run of `conversation`, whose requests `composer` makes.
 
-    A `scribe` takes down each turn while it is answered; what it cannot keep ends the run.
+    `stream`, `observe`, `idle` and `known` are as for `answer`. A `scribe` takes down each turn while it is answered;
+    what it cannot keep ends the run.
 
     Whatever ends it early, a cancellation included, carries the conversation so far as its `transcript`: see
     `transcript_of`.
     """
-    ask = partial(answer, model, system=system, tools=tools, bot=bot, idle=idle, known=known)
+    ask = partial(answer, model, composer=composer, tools=tools, idle=idle, known=known)
     course = _Course(conversation, run, case)
     with observed(observe):
         for index in conversation.turns:

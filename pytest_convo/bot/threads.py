@@ -52,17 +52,19 @@ def running(patience: float = 0.0) -> list[str]:
 def _serve(future: Future[T], call: Callable[[], T], name: str) -> None:
     if not future.set_running_or_notify_cancel():
         return
-    _running[threading.current_thread()] = name
+    thread = threading.current_thread()
+    _running[thread] = name
     try:
         result = call()
     except (SystemExit, StopIteration) as error:
         # The first would end the event loop, the second cannot travel through a future.
         failure = RuntimeError(f"{name} raised {type(error).__name__}: {error}")
         failure.__cause__ = error
+        del _running[thread]
         future.set_exception(failure)
     except BaseException as error:
+        del _running[thread]
         future.set_exception(error)
     else:
+        del _running[thread]  # first: whoever hears of the result may look at once who still runs
         future.set_result(result)
-    finally:
-        del _running[threading.current_thread()]

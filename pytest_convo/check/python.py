@@ -65,13 +65,19 @@ class HookCheck:
 
 def function_in(path: Path, name: str, *, required: int, offered: int) -> CheckFunction:
     """The function of that name in the file, which can be called with `required` to `offered` arguments."""
+    function = named_in(path, name)
+    _taken(function, required=required, offered=offered)
+    return function
+
+
+def named_in(path: Path, name: str) -> CheckFunction:
+    """The function of that name in the file; `CheckError` where there is none."""
     module = load(path)
     function: CheckFunction | None = getattr(module, name, None)
     if function is None or not callable(function):
         functions = [name for name, value in vars(module).items() if inspect.isfunction(value)]
         msg = f"there is no function {name!r} in it"
         raise CheckError(msg, path=path, hint=did_you_mean(name, functions) if functions else "")
-    _taken(function, required=required, offered=offered)
     return function
 
 

@@ -220,13 +220,16 @@ class Bot:
         from ..bot.answer import answer
         from ..bot.tools import make_tools
 
+        recipe = setup.recipe if system is None else setup.recipe.telling(system)
+        box = setup.tools(self._run) if tools is None else make_tools([tools])
         async with self._watched(), within(setup.settings.timeout), sheltered():
+            specs, around = [tool.spec for tool in box], self._recording.aside
+            composer = await recipe.composer(run=self._run, bot=setup.bot(request), tools=specs, around=around)
             reply, messages = await answer(
                 self.model(),
-                system=setup.system if system is None else system or None,
+                composer=composer,
                 history=history,
-                tools=setup.tools(self._run) if tools is None else make_tools([tools]),
-                bot=setup.bot(request),
+                tools=box,
                 observe=self._hear,
                 idle=idle,
                 known=self._known,

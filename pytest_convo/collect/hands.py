@@ -74,7 +74,9 @@ class Agents:
             settings=settings.bot,
             kind=kind or settings.kind,  # type: ignore[arg-type]  # the agent says what kinds there are
             permission=given.pop("permission", settings.permission),
-            system_prompt=setup.system if system_prompt is None else system_prompt,
+            system_prompt=system_prompt,
+            stack=given.pop("stack", setup.recipe.stack),
+            sources=given.pop("sources", setup.recipe.sources() if setup.recipe.sources is not None else ()),
             environment=given.pop("environment", None) or _require(self._item, settings),
             tools=agent_tools(settings) if tools is None else own,
             folder=None if folder is None else here / folder,

@@ -158,21 +158,31 @@ class Judging:
 
     def _judge(self, criterion: Criterion | None) -> Judge:
         from ..agreement.verdict import rule
-        from ..bot.factory import PROVIDERS
+        from ..bot.factory import JUDGE_SCRIPT, PROVIDERS
         from ..judge.judge import Judge, judge_bot
-        from .models import judge_maker
+        from .models import other_maker
+        from .recipes import other_stack
 
         own, bot = self.settings.judge, judge_bot(self.settings, criterion)
         if bot.model is None and bot.provider in PROVIDERS and bot.provider != "scripted":
             msg = "no model is set for the judge"
             raise CheckError(msg, hint="set `model` in [judge] of a convo.toml, or in [bot]")
-        make = judge_maker(self.state, self.settings, bot, self.directory, self.case, self.hook, self.redactor)
+        make = other_maker(
+            self.state,
+            self.settings,
+            bot,
+            self.directory,
+            self.case,
+            self.hook,
+            self.redactor,
+            script=JUDGE_SCRIPT,
+        )
         verified(partial(make, 1))
         runs, agreement = own.runs, own.agreement
         if criterion is not None:
             runs, agreement = criterion.runs or runs, criterion.agreement or agreement
         decides = rule(runs, agreement, self.settings.good, self.settings.bad)
-        return Judge(make, bot, decides, own.output, self.state.refused)
+        return Judge(make, bot, decides, own.output, self.state.refused, other_stack(self.settings, own, "judge"))
 
     def _template(self, name: str) -> Path | None:
         from ..judge.question import INSTRUCTIONS

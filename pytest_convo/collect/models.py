@@ -39,17 +39,25 @@ def model_maker(
     return make
 
 
-def judge_maker(
-    state: State, settings: Settings, bot: BotSettings, directory: Path, case: str | None, hook: Any, hidden: Redactor
+def other_maker(
+    state: State,
+    settings: Settings,
+    bot: BotSettings,
+    directory: Path,
+    case: str | None,
+    hook: Any,
+    hidden: Redactor,
+    *,
+    script: str,
 ) -> Callable[[int], ChatModel]:
-    """Makes the judge, whose settings are `bot`, for run i.
+    """Makes the judge or the summarizer, whose settings are `bot`, for run i; a scripted one answers from `script`.
 
-    A conftest's model is asked for only where `[judge]` names a provider that is not ours, with settings in which the
-    judge is the bot: an application under test is not to judge itself.
+    A conftest's model is asked for only where a provider is named that is not ours, with settings in which the one who
+    is asked is the bot: an application under test is not to judge itself.
     """
 
     def make(run: int) -> ChatModel:
-        from ..bot.factory import JUDGE_SCRIPT, PROVIDERS, make_model
+        from ..bot.factory import PROVIDERS, make_model
 
         own = settings.model_copy(update={"bot": bot})
         return make_model(
@@ -62,7 +70,7 @@ def judge_maker(
             meter=state.runs.meter,
             limits=settings.limits,
             redactor=hidden,
-            script=JUDGE_SCRIPT,
+            script=script,
         )
 
     return make

@@ -23,18 +23,11 @@ if TYPE_CHECKING:
 
 
 def prompt_files(state: State, directory: Path, settings: Settings) -> tuple[Path, ...]:
-    """The file of the system prompt: the one that `prompt` names, else the nearest prompt.md; or none."""
-    path = settings.prompt or state.resolver.find_prompt(directory)
+    """The files of the system prompt: those that `prompt` names, else the nearest prompt.md; or none."""
+    if settings.prompt.files is not None:
+        return settings.prompt.files
+    path = state.resolver.find_prompt(directory)
     return () if path is None else (path,)
-
-
-def system_prompt(state: State, directory: Path, settings: Settings) -> str | None:
-    """What stands in it, rendered where it is a template."""
-    texts = (
-        read_text(path, variables=settings.vars, template=path.suffix == ".j2")
-        for path in prompt_files(state, directory, settings)
-    )
-    return next(texts, None)
 
 
 def reads(item: pytest.Item, paths: Iterable[Path]) -> Refinable:
@@ -43,7 +36,7 @@ def reads(item: pytest.Item, paths: Iterable[Path]) -> Refinable:
         whole = of(item.config).resolver.resolve(item.path.parent).settings
         settings = whole.refine
         made_of = whole.model_dump(mode="json", exclude={"refine"}, warnings=False)
-        said_of_it = settings.model_dump(mode="json", exclude_unset=True)
+        said_of_it = settings.model_dump(mode="json", exclude_unset=True, warnings=False)
         item.stash[REFINABLE] = Refinable(settings=said_of_it, made_of=made_of)
         if REDACTOR not in item.stash:
             from .spec import redactor_at  # it reads prompts by this module
@@ -97,7 +90,7 @@ class Refine:
             known = ", ".join(RefineSettings.model_fields)
             msg = f"refine(...): {where}: {problem['msg']}"
             raise SettingsError(msg, hint=f"it takes prompt, {known}") from None
-        declared = given.model_dump(mode="json", include=set(settings))
+        declared = given.model_dump(mode="json", include=set(settings), warnings=False)
         noted = reads(self._item, [found])
         noted.declared.setdefault(os.path.realpath(found), {}).update(declared)
         return self

@@ -88,15 +88,16 @@ def complete(state: State, directory: Path, case: str | None, runs: int) -> bool
 
 
 def first_digest(spec: Spec) -> bytes:
-    """The digest of a run's first request, or of none: tools are made for a run, and may look at what it does."""
+    """The digest of a run's first request, or of none: tools and context are made for a run, which they may look at."""
     from ..prompt.build import build
     from ..record.digest import body_of, digest
 
-    if spec.tools is not None:
+    recipe = spec.recipe
+    if spec.tools is not None or recipe.sources is not None or recipe.summarizer is not None:
         return b""
     history = spec.conversation.history(spec.conversation.turns[0], {})
-    request = build(system=spec.system, history=history, tools=spec.declared(), bot=spec.settings.bot)
-    return digest(spec.redactor.deep(body_of(request))).encode()
+    built = build(stack=recipe.stack, history=history, tools=spec.declared(), bot=spec.settings.bot)
+    return digest(spec.redactor.deep(body_of(built.request))).encode()
 
 
 def is_there(spec: Spec, run: int, first: bytes) -> bool:

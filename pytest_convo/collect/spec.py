@@ -17,15 +17,17 @@ from ..run.measure import Spec
 from .identity import Identity
 from .judging import Judging
 from .models import model_maker
-from .prompts import prompt_files, system_prompt
+from .prompts import prompt_files
+from .recipes import recipe
 from .recordings import complete, of_conversation
-from .state import GATE, LISTENER, State, of
+from .state import LISTENER, State, of
 from .store import stored
+from .tools import tools_maker
 
 if TYPE_CHECKING:
     from ..bot.model import ChatModel
+    from ..bot.recipe import Recipe
     from ..bot.scribe import Scribe
-    from ..bot.tools import Tool
     from ..check.build import Mistake
     from ..check.run import Checks
     from ..conversation.conversation import Conversation
@@ -84,7 +86,7 @@ def _conversation_spec(state: State, directory: Path, case: str | None) -> Spec:
     settings = resolved.settings
     hidden = redactor(settings, hook)
     model = model_maker(state, settings, directory, case, hook, hidden)
-    system, conversation = _asked(state, directory, settings, model)
+    made, conversation = _asked(state, directory, case, settings, model, hook, hidden)
     if settings.bot.provider == "openai" and not complete(state, directory, case, settings.runs):
         state.preload()
     judging = Judging(state, directory, case, settings, hook, hidden, conversation)
@@ -95,10 +97,10 @@ def _conversation_spec(state: State, directory: Path, case: str | None) -> Spec:
         case=case,
         settings=settings,
         conversation=conversation,
-        system=system,
+        recipe=made,
         checks=checks,
         model=stored(state, directory, case, hidden, model),
-        tools=tools_maker(state, directory, hook, hidden),
+        tools=tools_maker(state, directory, hook, hidden, settings.bot.functions),
         redactor=hidden,
         recording=of_conversation(state, directory, case, hidden),
         cases=len(cases(state, directory)),
@@ -131,13 +133,19 @@ def _scribe(
 
 
 def _asked(
-    state: State, directory: Path, settings: Settings, model: Callable[[int], ChatModel]
-) -> tuple[str | None, Conversation]:
-    """The system prompt and the messages; `FormatErrors` with what is wrong with them, and with the bot."""
+    state: State,
+    directory: Path,
+    case: str | None,
+    settings: Settings,
+    model: Callable[[int], ChatModel],
+    hook: Any,
+    hidden: Redactor,
+) -> tuple[Recipe, Conversation]:
+    """How requests are made, and the messages; `FormatErrors` with what is wrong with them, and with the bot."""
     from ..conversation.conversation import read
 
     errors: list[ConvoError] = []
-    system = gathered(errors, partial(system_prompt, state, directory, settings))
+    made = gathered(errors, partial(recipe, state, directory, case, settings, hook, hidden))
     scan = state.scan(directory)
     conversation = gathered(
         errors, partial(read, directory, variables=settings.vars, regenerate=settings.regenerate, scan=scan)
@@ -145,7 +153,7 @@ def _asked(
     gathered(errors, partial(model, 1))
     if errors:
         raise FormatErrors(errors)
-    return system, conversation
+    return made, conversation
 
 
 def checks_of(judging: Judging, mistake: Mistake) -> Checks:
@@ -186,7 +194,7 @@ def redactor(settings: Settings, hook: Any, further: Sequence[str] = ()) -> Reda
     pluggy has the nearest conftest first; what it does comes last.
     """
     functions = [impl.function for impl in hook.pytest_convo_redact.get_hookimpls()]
-    asked = (settings.bot, settings.judge, settings.embeddings)
+    asked = (settings.bot, settings.judge, settings.refine, settings.summarize, settings.embeddings)
     names = [who.api_key_env for who in asked if who.api_key_env is not None]
     return Redactor.of_environment(names=[*names, *further], patterns=settings.record.secrets, functions=functions)
 
@@ -243,23 +251,6 @@ def gathered(errors: list[ConvoError], make: Callable[[], Any]) -> Any:
     except ConvoError as error:
         errors.append(error)
     return None
-
-
-def tools_maker(state: State, directory: Path, hook: Any, hidden: Redactor) -> Callable[[int], Sequence[Tool]] | None:
-    if not hook.pytest_convo_tools.get_hookimpls():
-        return None
-
-    def make(run: int) -> Sequence[Tool]:
-        from ..bot.tools import make_tools
-
-        tools = make_tools(hook.pytest_convo_tools(path=directory, run=run))
-        if (gate := state.config.stash.get(GATE, None)) is None:
-            return tools
-        from ..bot.gate import gated
-
-        return gated(tools, lambda name, arguments, result: gate(name, hidden.text(arguments), hidden.text(result)))
-
-    return make
 
 
 def group(

@@ -22,8 +22,10 @@ from .garbage import Garbage
 if TYPE_CHECKING:
     from ..agent.host import Host
     from ..bot.gate import Ask
+    from ..bot.summarizer import Desk
     from ..conversation.scan import Scan
     from ..judge.forms import Place
+    from ..redaction import Redactor
     from ..run.measure import Spec
     from ..settings.resolve import Resolver
     from ..write.listener import Listener
@@ -63,6 +65,8 @@ class State:
         """Which round of runs it is: the first ones have the number 0."""
         self.runs = RunSession(self.options, getattr(config, "workerinput", None))
         self.specs: dict[tuple[Path, str | None], Spec] = {}
+        self.desks: dict[tuple[Path, Redactor], Desk] = {}
+        """What is shared of the summaries that are kept in a directory, without what is secret there."""
         self.broken: set[Path] = set()
         self.collected: Sequence[pytest.Item] = ()
         """What was collected, before any of it was deselected."""
@@ -83,7 +87,7 @@ class State:
         from ..settings.resolve import Resolver
 
         nearest, defaults = options.layers(self.config)
-        return Resolver(self.config.rootpath, nearest, defaults, lambda path: frozenset(self.checks(path)))
+        return Resolver(self.config.rootpath, nearest, defaults, lambda path: frozenset(self.checks(path)), self.bots)
 
     def preload(self) -> None:
         """Import the SDK beside the collection, once: it takes a third of a second, and collection reads files."""
@@ -131,6 +135,16 @@ class State:
             if found is not None and not isinstance(found, Mapping):
                 msg = f"pytest_convo_checks returned {found!r}, which is no mapping from names to functions"
                 raise SettingsError(msg, hint='return for instance {"polite": polite}')
+            merged.update(found or {})
+        return merged
+
+    def bots(self, directory: Path) -> Mapping[str, Mapping[str, Any]]:
+        """The bots that conftests define for a directory, by their names; the nearest conftest's hold."""
+        merged: dict[str, Mapping[str, Any]] = {}
+        for found in reversed(self.hook(directory).pytest_convo_bots(path=directory)):
+            if found is not None and not isinstance(found, Mapping):
+                msg = f"pytest_convo_bots returned {found!r}, which is no mapping from names to definitions"
+                raise SettingsError(msg, hint='return for instance {"support": {"bot": {"model": "gpt-4o"}}}')
             merged.update(found or {})
         return merged
 

@@ -8,11 +8,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..agent.kinds import system_prompt as told_by_kind
+from ..agent.kinds import told
 from ..agent.oracle import OraclePlayer
 from ..agent.task import TURN, TaskPlayer
 from ..agent.verifier import CLOSED, Verifier
 from ..agent.write_back import WriteBack
+from ..bot.recipe import Recipe
 from ..check.run import asks
 from ..conversation.conversation import Conversation
 from ..conversation.message import Message
@@ -27,10 +28,12 @@ from ..settings.harbor import resolved
 from ..settings.task import INSTRUCTION, OURS
 from .judging import Judging
 from .models import model_maker
-from .prompts import prompt_files, system_prompt
+from .prompts import prompt_files
+from .recipes import task_recipe
 from .recordings import complete, of_conversation
 from .sandboxes import spec_of, variables_of
-from .spec import agent_tools, checks_of, gathered, likeness_of, redactor, runs_code, tools_maker
+from .spec import agent_tools, checks_of, gathered, likeness_of, redactor, runs_code
+from .tools import tools_maker
 
 if TYPE_CHECKING:
     from ..bot.tools import Tool
@@ -56,13 +59,13 @@ def task_spec(state: State, task: Task) -> Spec:
     hook = state.hook(directory)
     hidden = redactor(settings, hook, [name for tool in tools for name in tool.secrets])
     model = model_maker(state, settings, directory, None, hook, hidden)
-    own = gathered(errors, partial(system_prompt, state, directory, settings))
+    own = gathered(errors, partial(task_recipe, state, directory, settings, hook))
     instruction: str = gathered(errors, partial(read_text, task.instruction)) or ""
     if not oracle:
         gathered(errors, partial(model, TURN))
     if errors:
         raise FormatErrors(errors)
-    functions = tools_maker(state, directory, hook, hidden)
+    functions = tools_maker(state, directory, hook, hidden, settings.bot.functions)
     player: Player | None
     if oracle:
         player = _oracle(state, task, settings, tools, instruction)
@@ -81,7 +84,7 @@ def task_spec(state: State, task: Task) -> Spec:
         case=None,
         settings=settings,
         conversation=conversation,
-        system=player.opening if isinstance(player, TaskPlayer) else None,
+        recipe=Recipe(player.opening, player.sources) if isinstance(player, TaskPlayer) else Recipe(),
         checks=checks,
         model=model,
         tools=None,
@@ -158,19 +161,21 @@ def _agent(
     settings: Settings,
     tools: Sequence[AgentTool],
     instruction: str,
-    own: str | None,
+    own: Recipe,
     functions: Callable[[int], Sequence[Tool]] | None,
 ) -> TaskPlayer:
     """Who works on the task, told `own` beside what its kind is told."""
+    parts = told(settings.kind, own.stack.parts or None, tools=tools, place=WORKSPACE if task.workspace else None)
     writes_back = settings.write_back and state.options.refine != MEASURE
     return TaskPlayer(
         instruction=instruction,
-        system=told_by_kind(settings.kind, own, tools=tools, place=WORKSPACE if task.workspace else None),
+        stack=replace(own.stack, parts=parts),
         settings=settings,
         place=replace(_place(task, settings, tools), keep=state.options.keep_sandbox),
         host=state.host,
         verifier=_verifier(task),
         functions=functions,
+        sources=own.sources,
         write_back=WriteBack(task.workspace) if writes_back and task.workspace else None,
         variables=partial(_variables, task, settings, tools),
         alone=task.hardened and not settings.background,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +12,9 @@ from ..conversation.message import Message
 from ..conversation.reply import Reply
 from ..errors import FormRefused, ProviderError
 from ..prompt.build import build
+from ..prompt.part import Part
 from ..prompt.request import Request, ToolSpec
+from ..prompt.stack import Stack
 from .question import Question
 from .verdict import SCHEMA, TOOL
 
@@ -39,6 +41,7 @@ async def ask(
     make: Callable[[], ChatModel],
     around: Around,
     refused: set[Place],
+    stack: Stack,
 ) -> Reply:
     """The judge's answer, asked for as `output` says; "auto" tries one form after the other until one is taken.
 
@@ -49,21 +52,27 @@ async def ask(
     for form in others:
         place = (bot.base_url, bot.model, form) if bot.provider == "openai" else None
         try:
-            return await _answer(around(partial(_Taking, make, form, place, refused)), request(question, bot, form))
+            return await _answer(
+                around(partial(_Taking, make, form, place, refused)), request(question, bot, form, stack)
+            )
         except FormRefused:
             continue
-    return await _answer(around(make), request(question, bot, last))
+    return await _answer(around(make), request(question, bot, last, stack))
 
 
 async def _answer(model: ChatModel, request: Request) -> Reply:
     return replied(model, await model.complete(request))
 
 
-def request(question: Question, bot: BotSettings, form: Form) -> Request:
-    """The request for a verdict; what `[judge.request]` sets of these fields stands."""
+def request(question: Question, bot: BotSettings, form: Form, stack: Stack) -> Request:
+    """The request for a verdict; what `[judge.request]` sets of these fields stands.
+
+    `stack` says who the judge is, before what it is asked, and how long a request may be: `PromptOverflow`.
+    """
     tools = (ToolSpec(TOOL, "gives the verdict", SCHEMA),) if form == "tool" else ()
-    made = build(system=question.instructions, history=[Message("user", question.data)], tools=tools, bot=bot)
-    return replace(made, parameters={**_PARAMETERS[form], **made.parameters})
+    told, data = stack.then(Part("judge", question.instructions)), [Message("user", question.data)]
+    asked = bot.model_copy(update={"request": {**_PARAMETERS[form], **bot.request}})
+    return build(stack=told, history=data, tools=tools, bot=asked).request
 
 
 _PARAMETERS: dict[Form, dict[str, Any]] = {

@@ -13,6 +13,7 @@ from ..bot.events import tell
 from ..bot.model import Around, ChatModel
 from ..errors import UnusableVerdict
 from ..prompt.request import Request
+from ..prompt.stack import Stack
 from .forms import FORMS, Output, Place, ask, request
 from .question import Question
 from .verdict import Judgement, read
@@ -52,6 +53,8 @@ class Judge:
     output: Output = "auto"
     refused: set[Place] = field(default_factory=set)
     """Which forms of asking which servers are known to refuse: shared by all judges of a session."""
+    stack: Stack = field(default_factory=Stack)
+    """Who the judge is, before what it is asked."""
 
     @property
     def calls(self) -> tuple[int, int]:
@@ -64,11 +67,12 @@ class Judge:
     def identity(self) -> list[object]:
         """What makes it the same judge tomorrow."""
         bot = self.bot
-        return [bot.model, bot.provider, bot.temperature, dict(bot.request), self.output, self.rule.text]
+        told = [self.stack.system] if self.stack.parts else []
+        return [bot.model, bot.provider, bot.temperature, dict(bot.request), self.output, self.rule.text, *told]
 
     def preview(self, question: Question) -> Request:
         """The request that is made first."""
-        return request(question, self.bot, FORMS[0] if self.output == "auto" else self.output)
+        return request(question, self.bot, FORMS[0] if self.output == "auto" else self.output, self.stack)
 
     async def decide(self, question: Question, around: Around, run: int = 1) -> Decision:
         """Ask, one judgement after the other, until the rest cannot change the verdict.
@@ -92,7 +96,7 @@ class Judge:
 
     def asking(self, run: int = 1) -> Asking:
         """One model of this judge, made when it is first asked."""
-        return Asking(self.bot, self.output, cache(partial(self.make, run)), self.refused)
+        return Asking(self.bot, self.output, cache(partial(self.make, run)), self.refused, self.stack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,7 @@ class Asking:
     output: Output
     make: Callable[[], ChatModel]
     refused: set[Place]
+    stack: Stack = field(default_factory=Stack)
 
     async def judge(self, question: Question, around: Around) -> Judgement:
         """One judgement; `UnusableVerdict` where the second answer is no verdict either."""
@@ -112,7 +117,7 @@ class Asking:
             return await self._once(question, around)
 
     async def _once(self, question: Question, around: Around) -> Judgement:
-        reply = await ask(question, self.bot, self.output, self.make, around, self.refused)
+        reply = await ask(question, self.bot, self.output, self.make, around, self.refused, self.stack)
         try:
             judgement = read(reply, question.held)
         except UnusableVerdict as error:

@@ -45,7 +45,7 @@ Measured with a vocabulary for which it is (Mistral's of 32,000): of histories t
 are underestimated with no margin, 5 % with 3 %, and 1 % with this one.
 """
 
-_READ = ("response_format", "tools", "functions")
+READ = ("response_format", "tools", "functions")
 """Parameters that the model reads; the others are for the server."""
 
 _IMAGES = {"image", "image_url", "input_image"}
@@ -139,7 +139,7 @@ class Gauge:
     def _tools(self, tools: Sequence[ToolSpec], parameters: Mapping[str, Any]) -> int:
         count = self.tokenizer.count
         declared = sum(TOOL + count(_json(tool.to_api())) for tool in tools)
-        return declared + sum(count(_json(parameters[name])) for name in _READ if name in parameters)
+        return declared + sum(count(_json(parameters[name])) for name in READ if name in parameters)
 
 
 def _json(value: Any) -> str:

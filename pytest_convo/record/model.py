@@ -29,13 +29,14 @@ class RecordedModel:
     where the model cannot be reached, the model's own error, with the same.
     """
 
-    def __init__(self, recording: RunRecording, make: Callable[[], ChatModel]) -> None:
+    def __init__(self, recording: RunRecording, make: Callable[[], ChatModel], *, aside: bool = False) -> None:
         self._recording = recording
+        self._aside = aside
         self._make = make
         self._model: ChatModel | None = None
 
     async def complete(self, request: Request, stream: Callable[[str], None] | None = None) -> Reply:
-        question = self._recording.ask(request)
+        question = self._recording.ask(request, aside=self._aside)
         if question.recorded is not None:
             return _replayed(question.recorded.answer, stream)
         if self._recording.mode == "none":

@@ -44,6 +44,7 @@ class Question:
     recorded: Exchange | None = None
     nearest: Exchange | None = None
     kept: Exchange | None = None
+    aside: bool = False
 
     @cached_property
     def asked(self) -> Asked:
@@ -78,6 +79,10 @@ class RunRecording:
     def around(self, make: Callable[[], ChatModel]) -> ChatModel:
         """A model that answers from this recording; `make` gives the one to ask, and is called when there is need."""
         return RecordedModel(self, make)
+
+    def aside(self, make: Callable[[], ChatModel]) -> ChatModel:
+        """The same for who may be asked in one run, and need not be in a replay of it: it is no part of `sample`."""
+        return RecordedModel(self, make, aside=True)
 
     def hide(self, redactor: Redactor) -> None:
         """Take out of what is still to come what `redactor` takes out, too."""
@@ -119,16 +124,16 @@ class RunRecording:
 
     # -- for the models that are around it
 
-    def ask(self, request: Request) -> Question:
-        """Take on a request; `recorded` in what comes back is what answers it."""
+    def ask(self, request: Request, *, aside: bool = False) -> Question:
+        """Take on a request; `recorded` in what comes back is what answers it. One `aside` is no part of `sample`."""
         body = self._redactor.now().deep(body_of(request))
         key = digest(body)
         among, occurrence = self._by_digest[key], self._times[key]
         self._times[key] += 1
-        question = Question(self._times.total(), body, key)
+        question = Question(self._times.total(), body, key, aside=aside)
         if occurrence < len(among):
             question.recorded = among[occurrence]
-            self._replay(among[occurrence])
+            self._replay(question, among[occurrence])
             return question
         if self._recorded:
             self._miss(question)
@@ -146,9 +151,8 @@ class RunRecording:
             when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             clean = cleaned(answer, self._redactor.now())
             question.kept = Exchange(question.digest, question.asked.outline, clean, when)
-            self._said.append(_identity(question.kept))
-        else:
-            self._said.append(uuid.uuid4().hex)
+        if not question.aside:
+            self._said.append(uuid.uuid4().hex if question.kept is None else _identity(question.kept))
 
     def explain(self, question: Question) -> str:
         """Why nothing recorded answers `question`: what changed, in a few lines."""
@@ -167,10 +171,11 @@ class RunRecording:
             found[exchange.request].append(exchange)
         return found
 
-    def _replay(self, exchange: Exchange) -> None:
+    def _replay(self, question: Question, exchange: Exchange) -> None:
         self.replayed += 1
         self._met.add(id(exchange))
-        self._said.append(_identity(exchange))
+        if not question.aside:
+            self._said.append(_identity(exchange))
         if isinstance(exchange.answer, Reply):
             self._calling |= dict.fromkeys(exchange.answer.calls, exchange)
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from ..bot.deadline import within
 from ..bot.factory import PROVIDERS, make_model
 from ..bot.model import ChatModel, replied
+from ..collect.recipes import other_stack
 from ..collect.spec import redactor
 from ..collect.state import State
 from ..conversation.message import Message
 from ..errors import HarnessError, SettingsError
 from ..prompt.build import build
+from ..prompt.part import Part
 from ..run.shelter import sheltered
 from ..settings.bots import RefineSettings
 from .order import Writing
@@ -33,7 +35,8 @@ def rewrite(state: State, writing: Writing) -> str:
     settings = settings.model_copy(update={"refine": refine, "bot": refine.of(settings.bot)})
     model = _model(state, settings, directory, writing.number)
     system, *history = [Message(role, text) for role, text in writing.messages]  # type: ignore[arg-type]
-    request = build(system=system.text, history=history, tools=(), bot=settings.bot)
+    stack = other_stack(settings, refine, "refine").then(Part("rewriter", system.text))
+    request = build(stack=stack, history=history, bot=settings.bot).request
 
     async def asked(idle: object) -> Reply:  # noqa: ARG001 it asks once, and is in flight all the time
         async with within(settings.timeout, "the rewriter"), sheltered():

@@ -81,7 +81,7 @@ def _group(group: GroupResult) -> dict[str, Any]:
     return found
 
 
-_OF_A_RUN = ("outcome", "reason", "answer", "seconds", "requests", "tokens", "usd", "models", "directory")
+_OF_A_RUN = ("outcome", "reason", "answer", "seconds", "requests", "tokens", "usd", "models", "stack", "directory")
 
 
 def _run(nodeid: str, told: Any) -> dict[str, Any]:

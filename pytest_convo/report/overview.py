@@ -86,6 +86,7 @@ def _calls(state: State) -> str:
     judging = any(spec.asking for spec in state.specs.values()) and state.options.judge_check
     more = [f"those of {count(asking, 'run')} of tests that ask themselves"] * bool(asking)
     more += ["those of checking judges"] * judging
+    more += ["those of summaries"] * any(spec.recipe.summarizer is not None for spec in state.specs.values())
     return f"{calls} needed{''.join(f', and {one}' for one in more)}"
 
 

@@ -13,6 +13,7 @@ from ..agreement.describe import headline
 from ..agreement.said import answers_line, difference
 from ..run.results import GroupResult, Results, Told
 from ..run.spending import Spent
+from .stacks import stack_lines
 from .words import count
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def lines(results: Results) -> list[str]:
     if spared := outcomes["spared"]:
         told_lines.append(f"{count(spared, 'run')} spared by early stop, about {_saved(results):.1f} s of answers")
     noticed = [*_changed_tools(results), *_claims(results), *_notes(results), *_judges(results)]
+    noticed += stack_lines(results)
     return [*told_lines, *noticed, *_flaky(results), *_unfinished(results)]
 
 

@@ -27,6 +27,7 @@ from .shelter import sheltered
 if TYPE_CHECKING:
     from ..bot.events import Observer
     from ..bot.model import ChatModel
+    from ..bot.recipe import Recipe
     from ..bot.scribe import Scribe
     from ..bot.tools import Known, Tool
     from ..check.run import Checks
@@ -72,7 +73,8 @@ class Spec:
     case: str | None
     settings: Settings
     conversation: Conversation
-    system: str | None
+    recipe: Recipe
+    """How its requests are made."""
     checks: Checks
     model: Callable[[int], ChatModel]
     """Makes the model for run i; called on the engine's loop."""
@@ -270,13 +272,15 @@ async def _play(
     recording: RunRecording,
     scribe: Scribe | None,
 ) -> Transcript:
+    tools = await in_thread(spec.tools, run) if spec.tools else ()
+    specs = [tool.spec for tool in tools]
+    composer = await spec.recipe.composer(run=run, bot=spec.settings.bot, tools=specs, around=recording.aside)
     return await play(
         spec.conversation,
         model=recording.around(lambda: spec.model(run)),
         known=_known(spec, recording),
-        system=spec.system,
-        bot=spec.settings.bot,
-        tools=await in_thread(spec.tools, run) if spec.tools else (),
+        composer=composer,
+        tools=tools,
         run=run,
         case=spec.case,
         observe=observe,

@@ -47,7 +47,9 @@ def refinable(
     """The prompts of a run, and what whoever rewrites one is shown of it; builtins only, and no secrets."""
     own = item.stash.get(REFINABLE, Refinable())
     prompts = [*own.prompts, *(spec.prompts if spec is not None else ())]
-    said_of_it = spec.settings.refine.model_dump(mode="json", exclude_unset=True) if spec is not None else {}
+    said_of_it = (
+        spec.settings.refine.model_dump(mode="json", exclude_unset=True, warnings=False) if spec is not None else {}
+    )
     transcript = measurement.transcript if measurement is not None else None
     messages: Sequence[Message] = transcript.messages if transcript is not None else ()
     given = [message for several in spec.conversation.messages.values() for message in several] if spec else messages

@@ -23,6 +23,7 @@ from .redact import REDACTOR, TELLER, WITHHELD, redact, shown, withhold
 from .refinable import REFINABLE, refinable
 from .results import FIGURES, figures
 from .session import RUN, Run, RunSession
+from .stacked import stacked
 
 if TYPE_CHECKING:
     from .measure import Measurement
@@ -229,6 +230,7 @@ def _measured(measurement: Measurement) -> dict[str, Any]:
         "sample": measurement.sample,
         "changed_tools": list(measurement.changed_tools),
         **_of_agents(measurement),
+        **stacked(measurement.events),
         "answer": plain(replies[-1].text) if replies else "",
         "tokens": None if usage is None else [usage.prompt_tokens, usage.completion_tokens],
         **_spent(measurement.spent),

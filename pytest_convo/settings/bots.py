@@ -10,8 +10,11 @@ from pydantic import Field
 from .kinds import (
     Agreement,
     AtLeastOne,
+    BotName,
     EnvironmentName,
     File,
+    Files,
+    Functions,
     Name,
     NotNegative,
     NotNegativeNumber,
@@ -44,6 +47,7 @@ class LimitSettings(Table):
 class BotSettings(Table):
     """Who answers, and how it is asked."""
 
+    use: BotName | None = Field(None, description="a bot by its name: that of bots/NAME.toml, or a conftest's")
     model: Name | None = Field(None, description="the model's name, as the server has it")
     provider: Name = Field("openai", description='"openai" (any compatible server), "scripted", or one of a conftest')
     base_url: Url | None = Field(None, description="the server's address; else OPENAI_BASE_URL, else the SDK's own")
@@ -51,6 +55,7 @@ class BotSettings(Table):
     temperature: Number | None = Field(None, description="sent exactly as given; not given, it is not sent")
     tool_rounds: NotNegative = Field(10, description="rounds of tool calls in one turn")
     retries: NotNegative = Field(5, description="how often a request that failed for the moment is sent again")
+    functions: Functions = Field((), description='Python functions that it may call: "tools.py:lookup_order"')
     request: Request = Field(
         default_factory=dict, description="any further field of the request: seed, top_p, max_tokens ..."
     )
@@ -60,6 +65,7 @@ class BotSettings(Table):
 class OtherSettings(Table):
     """Who is asked beside the bot; model, server and key are the bot's where they are not given here."""
 
+    use: BotName | None = Field(None, description="a bot by its name: that of bots/NAME.toml, or a conftest's")
     model: Name | None = Field(None, description="the model's name, as the server has it; else the bot's")
     provider: Name | None = Field(None, description='"openai", "scripted", or one of a conftest; else the bot\'s')
     base_url: Url | None = Field(None, description="the server's address; else the bot's")
@@ -67,6 +73,11 @@ class OtherSettings(Table):
     temperature: Number | None = Field(None, description="sent exactly as given; not given, it is not sent")
     retries: NotNegative | None = Field(None, description="how often a request is sent again; else as for the bot")
     request: Request = Field(default_factory=dict, description="any further field of the request")
+    system: Files = Field((), description="files that say who it is, before what it is asked")
+    budget: AtLeastOne | None = Field(None, description="tokens that a request and its answer may have together")
+    reserve: NotNegative | None = Field(
+        None, description="of them for the answer; else max_tokens or max_completion_tokens of its request, else none"
+    )
     price: PriceSettings | None = Field(None, description="US dollars for a million tokens; else a kept list is asked")
 
     def of(self, bot: BotSettings, model: str | None = None) -> BotSettings:
@@ -84,9 +95,8 @@ class OtherSettings(Table):
             given.get(name, getattr(bot, name)) != getattr(bot, name) for name in ("model", "provider", "base_url")
         )
         price = self.price or (None if other else bot.price)
-        return bot.model_copy(
-            update={**given, "temperature": self.temperature, "request": self.request, "price": price, "tool_rounds": 0}
-        )
+        own = {"temperature": self.temperature, "request": self.request, "price": price}
+        return bot.model_copy(update={**given, **own, "use": self.use, "functions": (), "tool_rounds": 0})
 
 
 _INHERITED = ("model", "provider", "base_url", "api_key_env", "retries")

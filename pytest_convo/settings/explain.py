@@ -13,8 +13,9 @@ from .bots import BotSettings
 from .layer import leaves
 from .model import Common, Settings
 from .promptfile import find_prompt
-from .resolve import Resolved
-from .show import dotted, show
+from .resolve import Resolved, named
+from .short import KEY
+from .show import show
 from .task import is_task
 
 _ORDER = {name: number for number, name in enumerate(["version", *Common.model_fields, *BotSettings.model_fields])}
@@ -22,7 +23,7 @@ _ORDER = {name: number for number, name in enumerate(["version", *Common.model_f
 
 def explain(resolved: Resolved, directory: Path) -> str:
     """One line for each setting: its key, its value, the place it came from. No secret is shown."""
-    given = {dotted(keys): _shown(keys[-1], value, resolved.rootdir) for keys, value in leaves(resolved.values)}
+    given = {named(keys): _shown(keys[-1], value, resolved.rootdir) for keys, value in leaves(resolved.values)}
     rows = [(key, given.get(key) or _default(key, resolved), origin) for key, origin in resolved.origins.items()]
     settings, task = resolved.settings, is_task(directory)
     rows = [
@@ -35,7 +36,7 @@ def _row(key: str, value: str, origin: str, resolved: Resolved, directory: Path)
     settings = resolved.settings
     if key == "agreement":
         value += f", {rule(settings.runs, settings.agreement, settings.good, settings.bad).text}"
-    if key == "prompt" and settings.prompt is None and (found := find_prompt(directory, resolved.rootdir)):
+    if key == "prompt" and settings.prompt.files is None and (found := find_prompt(directory, resolved.rootdir)):
         return key, _shown(key, found, resolved.rootdir), "the nearest of its name"
     return key, value, origin
 
@@ -51,7 +52,7 @@ def _default(key: str, resolved: Resolved) -> str:
     value: Any = resolved.settings
     for part in key.split("."):
         value = getattr(value, part)
-    if value is None:
+    if value is None or key == KEY:
         return "not set"
     return (
         f'"{value:g}s"'
@@ -62,9 +63,13 @@ def _default(key: str, resolved: Resolved) -> str:
 
 def _shown(name: object, value: Any, rootdir: Path) -> str:
     """The value on one line; files below the rootdir as they stand there."""
-    if isinstance(value, str | os.PathLike):
-        value = os.fspath(value).removeprefix(f"{rootdir}{os.sep}")
-    return show(value, name)
+    if isinstance(value, list | tuple):
+        value = [_below(one, rootdir) for one in value]
+    return show(_below(value, rootdir), name)
+
+
+def _below(value: Any, rootdir: Path) -> Any:
+    return os.fspath(value).removeprefix(f"{rootdir}{os.sep}") if isinstance(value, str | os.PathLike) else value
 
 
 def _table(rows: list[tuple[str, str, str]]) -> str:

@@ -10,14 +10,27 @@ from typing import Any
 
 from .locate import Keys
 from .rules import is_index, may_be_path, split_python
+from .short import Short, in_full
+from .unfit import elements
 
 _FUNCTION = "python:"
+_PLACES: tuple[tuple[str, ...], ...] = (
+    ("prompt", "files"),
+    ("judge", "prompt"),
+    ("judge", "probes"),
+    ("summarize", "prompt"),
+    ("judge", "system"),
+    ("refine", "system"),
+    ("summarize", "system"),
+    ("tools",),
+)
+"""Where files stand: one, or a list."""
 
 
 def anchored(values: Mapping[str, Any], base: Path) -> dict[str, Any]:
-    """`values`, in which the files that they name are absolute."""
-    result: dict[str, Any] = _copied(values)
-    for keys, before, name in _named(values):
+    """`values` in full, in which the files that they name are absolute."""
+    result: dict[str, Any] = in_full(_copied(values))
+    for keys, before, name in list(_named(result)):
         table: Any = result
         for key in keys[:-1]:
             table = table[key]
@@ -67,14 +80,13 @@ def nearest(name: str, directory: Path, rootdir: Path) -> Path | None:
 
 def _named(values: Mapping[str, Any]) -> Iterator[tuple[Keys, str, str]]:
     """Each file that is named: where, what stands before its name, and the name, maybe with a function's behind it."""
-    places: tuple[tuple[str, ...], ...] = (("prompt",), ("judge", "prompt"), ("judge", "probes"))
-    for place in places:
-        if isinstance(name := _at(values, place), str | os.PathLike):
-            yield place, "", os.fspath(name)
-    tools = values.get("tools")
-    for number, name in enumerate(tools if isinstance(tools, list | tuple) else ()):
-        if isinstance(name, str | os.PathLike):
-            yield ("tools", number), "", os.fspath(name)
+    for place in _PLACES:
+        for at, name in elements(_at(values, place)):
+            if isinstance(name, str | os.PathLike):
+                yield (*place, *at), "", os.fspath(name)
+    for at, name in elements(_at(values, ("bot", "functions"))):
+        if isinstance(name, str) and split_python(name) is not None:
+            yield ("bot", "functions", *at), "", name
     by = _at(values, ("agree", "by"))
     if isinstance(by, str) and by.startswith(_FUNCTION) and split_python(by.removeprefix(_FUNCTION)) is not None:
         yield ("agree", "by"), _FUNCTION, by.removeprefix(_FUNCTION)
@@ -119,8 +131,9 @@ def _at(values: Any, keys: Sequence[str]) -> Any:
 def _copied(value: Any) -> Any:
     """The value with tables and lists of its own."""
     if isinstance(value, Mapping):
-        return {key: _copied(inner) for key, inner in value.items()}
-    return [_copied(inner) for inner in value] if isinstance(value, list) else value
+        copy = {key: _copied(inner) for key, inner in value.items()}
+        return Short(copy) if isinstance(value, Short) else copy
+    return [_copied(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _absolute(path: str | os.PathLike[str], base: Path) -> str:

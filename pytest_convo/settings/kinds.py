@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
 
 from . import rules, wording
 
@@ -83,6 +84,8 @@ Succession = Annotated[
 ]
 File = Annotated[Path, PlainValidator(rules.path), WithJsonSchema(_SOME_TEXT)]
 Files = Annotated[tuple[Path, ...], PlainValidator(rules.paths), WithJsonSchema(_TEXT_OR_LIST)]
+SomeFiles = Annotated[tuple[Path, ...], PlainValidator(rules.some_paths), WithJsonSchema(_TEXT_OR_LIST)]
+"""At least one."""
 Bytes = Annotated[
     int,
     PlainValidator(rules.size),
@@ -102,6 +105,16 @@ Schema = Annotated[
     dict[str, Any] | Path, PlainValidator(rules.schema), _described(anyOf=[{"type": "object"}, _SOME_TEXT])
 ]
 Python = Annotated[str, PlainValidator(rules.python), _described(type="string", pattern=r"^.+\.py:[^\W\d]\w*$")]
+_FUNCTION_SCHEMA = {"type": "string", "pattern": r"^.+\.py:[^\W\d]\w*$"}
+Functions = Annotated[
+    tuple[str | Callable[..., Any], ...],
+    PlainValidator(rules.functions),
+    PlainSerializer(rules.function_names, return_type=list[str], when_used="json"),
+    _described(anyOf=[_FUNCTION_SCHEMA, {"type": "array", "items": _FUNCTION_SCHEMA}]),
+]
+BotName = Annotated[
+    str, PlainValidator(rules.bot_name), _described(type="string", pattern="^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")
+]
 EnvironmentName = Annotated[
     str, PlainValidator(rules.environment_name), _described(type="string", pattern="^[A-Za-z_][A-Za-z0-9_]*$")
 ]

@@ -9,9 +9,11 @@ from pydantic import BaseModel
 
 from .agents import AgentSettings
 from .bots import BotSettings, EmbeddingSettings, JudgeSettings, LimitSettings, PriceSettings, RefineSettings
+from .definition import Definition
 from .expect import Criterion, ExpectedCall, ExpectedNumber, ExpectTable, Similarity
 from .locate import Keys
 from .model import AgreeSettings, Case, RecordSettings, Settings
+from .prompts import PromptSettings, SummarizeSettings
 from .rules import is_index
 from .show import dotted
 
@@ -25,6 +27,8 @@ _TABLES: dict[str, type[BaseModel]] = {
     "embeddings": EmbeddingSettings,
     "agree": AgreeSettings,
     "refine": RefineSettings,
+    "prompt": PromptSettings,
+    "summarize": SummarizeSettings,
     "expect": ExpectTable,
     "number": ExpectedNumber,
     "similar": Similarity,
@@ -40,6 +44,10 @@ def unknown_key(keys: Keys, whole: type[BaseModel], extra_checks: Collection[str
     known = [name for name in model.model_fields if name != "checks"]
     if model is ExpectTable:
         known += sorted(extra_checks)
+    if whole is Definition and not around and key in Settings.model_fields:
+        agents = ", ".join(name for name in AgentSettings.model_fields if name in known)
+        listed = ", ".join(name for name in known if name not in AgentSettings.model_fields)
+        return f'"{key}" is no part of a bot', f"a bot has {listed}; as an agent also {agents}"
     table = dotted(tuple(around))
     what = f'unknown key "{dotted((key,))}"' + (f" in [{table}]" if table else "")
     return what, _hint(str(key), model, known, whole)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ..errors import SettingsError
 from .locate import Keys
 from .rules import is_index
+from .short import as_written
 from .show import dotted
 from .toml import Toml
 
@@ -21,20 +22,34 @@ class TomlPart(NamedTuple):
     prefix: Keys = ()
 
 
+class Taken(NamedTuple):
+    """What was taken of another layer: its keys (two each), and where they stand there."""
+
+    layer: Layer
+    keys: Mapping[Keys, Keys]
+
+    def there(self, keys: Keys) -> Keys:
+        return (*self.keys.get(keys[:2], ()), *keys[2:])
+
+
 @dataclass(frozen=True, eq=False)
 class Layer:
     """The settings of one place.
 
     `values` are nested as TOML has them. `origin` names the place: all of it, or each dotted key in it
-    (`{"runs": "PYTEST_CONVO_RUNS"}`), or it is a file. Relative paths in it are relative to `base`; None: the rootdir.
+    (`{"runs": "PYTEST_CONVO_RUNS"}`), or it is a file, or part of another layer. Relative paths in it are relative to
+    `base`; None: the rootdir. `defines` is the name of the bot that it is the definition of, if it is one.
     """
 
     values: Mapping[str, Any]
-    origin: str | Mapping[str, str] | TomlPart
+    origin: str | Mapping[str, str] | TomlPart | Taken
     base: Path | None = None
+    defines: str = ""
 
     def place(self, keys: Keys, rootdir: Path) -> str:
         """Where the value at `keys` was set: "convos/convo.toml:3", "command line --convo-runs"."""
+        if isinstance(self.origin, Taken):
+            return self.origin.layer.place(self.origin.there(keys), rootdir)
         if not isinstance(self.origin, TomlPart):
             return self._name(keys)
         path = self.origin.toml.path
@@ -44,13 +59,15 @@ class Layer:
 
     def mistake(self, keys: Keys, text: str, hint: str = "") -> SettingsError:
         """An error about the value at `keys`, with the place where it was set."""
+        if isinstance(self.origin, Taken):
+            return self.origin.layer.mistake(self.origin.there(keys), text, hint)
         if isinstance(self.origin, TomlPart):
             return SettingsError(text, path=self.origin.toml.path, line=self._line(keys), hint=hint)
         return SettingsError(f"{self._name(keys)}: {text}", hint=hint)
 
     def _line(self, keys: Keys) -> int | None:
         assert isinstance(self.origin, TomlPart)
-        return self.origin.toml.line((*self.origin.prefix, *keys))
+        return self.origin.toml.line((*self.origin.prefix, *as_written(self.values, keys)))
 
     def _name(self, keys: Keys) -> str:
         if isinstance(self.origin, str):

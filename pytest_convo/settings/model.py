@@ -15,7 +15,6 @@ from .kinds import (
     AtLeastOne,
     CaseId,
     Equivalence,
-    File,
     NotNegativeNumber,
     Pattern,
     Patterns,
@@ -26,6 +25,7 @@ from .kinds import (
     Variables,
     Version,
 )
+from .prompts import Prompt, PromptSettings, SummarizeSettings
 from .table import Table
 from .unfit import UnfitError
 
@@ -73,7 +73,9 @@ class _Asked(Table):
     )
     good: Rate = Field(0.95, description='for agreement = "sprt": the pass rate of a good bot')
     bad: Rate = Field(0.7, description='for agreement = "sprt": the pass rate of a bad bot')
-    prompt: File | None = Field(None, description="the system prompt; else prompt.md or prompt.md.j2, here or above")
+    prompt: Prompt = Field(
+        default_factory=PromptSettings, description="the files of the system prompt, or a table of all about requests"
+    )
     regenerate: Regenerate = Field("holes", description="which turns the bot answers, though a file stands there")
     timeout: Seconds = Field(120.0, description='of one run, all turns: "120s", "500ms", "2m", or seconds')
     bot: BotSettings = Field(default_factory=BotSettings, description="who answers")
@@ -86,6 +88,9 @@ class _Asked(Table):
     )
     agree: AgreeSettings = Field(
         default_factory=AgreeSettings, description="whether the answers of the runs agree with each other"
+    )
+    summarize: SummarizeSettings = Field(
+        default_factory=SummarizeSettings, description="who puts earlier turns into fewer words, where they do not fit"
     )
     refine: RefineSettings = Field(
         default_factory=RefineSettings, description="how a prompt is rewritten that cases fail with: --convo-refine"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ..errors import ConvoError, FormatErrors, SettingsError
+from .definition import Definition
 from .expect import EXTRA_CHECKS
 from .files import missing
 from .known import unknown_key
@@ -15,6 +16,7 @@ from .layer import Layer, TomlPart
 from .locate import Keys
 from .model import Common, Settings
 from .secret import is_secret, leaks
+from .short import as_written
 from .show import dotted, show
 from .unfit import UnfitError
 
@@ -66,39 +68,45 @@ def _secrets(layer: Layer) -> Iterator[_Problem]:
 
 def _missing(layer: Layer) -> Iterator[_Problem]:
     for keys, path, hint in missing(layer.values):
-        yield _Problem(keys, f"{dotted(keys)} names a file that is not there: {show(path, limit=200)}", hint)
+        said = dotted(as_written(layer.values, keys))
+        yield _Problem(keys, f"{said} names a file that is not there: {show(path, limit=200)}", hint)
 
 
 def _misfits(layer: Layer, extra_checks: Collection[str]) -> list[_Problem]:
     """What the model does not take; `version` and `case` are for files alone."""
-    model = Settings if isinstance(layer.origin, TomlPart) else Common
+    model: type[BaseModel] = Settings if isinstance(layer.origin, TomlPart) else Common
+    if layer.defines:
+        model = Definition
     try:
         model.model_validate(layer.values, context={EXTRA_CHECKS: extra_checks})
     except ValidationError as error:
-        return [_problem(detail, model, extra_checks) for detail in error.errors(include_url=False)]
+        return [_problem(layer, detail, model, extra_checks) for detail in error.errors(include_url=False)]
     return []
 
 
-def _problem(detail: Mapping[str, Any], model: type[Common], extra_checks: Collection[str]) -> _Problem:
+def _problem(
+    layer: Layer, detail: Mapping[str, Any], model: type[BaseModel], extra_checks: Collection[str]
+) -> _Problem:
     """One of pydantic's findings as a person reads it."""
-    keys, kind, value, context = _as_written(detail["loc"]), detail["type"], detail["input"], detail.get("ctx", {})
+    keys, kind, value, context = _in_file(detail["loc"]), detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "extra_forbidden":
         return _Problem(keys, *unknown_key(keys, model, extra_checks))
     if kind == "missing":
         return _Problem(keys, f"{dotted(keys)} is needed")
     if isinstance(context.get("error"), UnfitError):
-        return _unfit(keys, value, context["error"])
+        return _unfit(layer, keys, value, context["error"])
     must = f"must be {_KINDS.get(kind) or _bounded(kind, context)}"
     return _Problem(keys, f"{dotted(keys)} {must}, not {show(value, keys[-1])}", _HINTS.get(keys[-1:], ""))
 
 
-def _unfit(keys: Keys, value: Any, error: UnfitError) -> _Problem:
+def _unfit(layer: Layer, keys: Keys, value: Any, error: UnfitError) -> _Problem:
     for key in error.at:
         value = value[key]
     keys = (*keys, *error.at)
+    said = dotted(as_written(layer.values, keys))
     if is_secret(keys[-1], value):
-        return _Problem(keys, f"{dotted(keys)} has no usable value", error.hint)
-    text = f"{dotted(keys)} {error.text}"
+        return _Problem(keys, f"{said} has no usable value", error.hint)
+    text = f"{said} {error.text}"
     return _Problem(keys, text if error.whole else f"{text}, not {show(value)}", error.hint)
 
 
@@ -108,7 +116,7 @@ def _bounded(kind: str, context: Mapping[str, Any]) -> str:
     return f"at least {context['ge']}"
 
 
-def _as_written(place: Keys) -> Keys:
+def _in_file(place: Keys) -> Keys:
     """The keys as the file has them, of the place in the model: `expect.last.contains` is `expect.contains`."""
     head = 3 if place[:1] == ("case",) else 1
     if place[head - 1 : head] != ("expect",):

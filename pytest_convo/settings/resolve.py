@@ -13,24 +13,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..errors import SettingsError
+from ..errors import ConvoError, SettingsError
 from .bots import BotSettings
 from .expect import EXTRA_CHECKS
 from .files import anchored
-from .layer import Layer, holds, leaves, merge
+from .layer import Layer, Taken, holds, leaves, merge
 from .locate import Keys
 from .model import Settings
+from .named_bots import Definitions
 from .problems import problems, raise_all
 from .promptfile import find_prompt
+from .short import FILES, KEY
 from .show import dotted
 from .sources import assignments_layer, environment_layer
 from .task import Task
 from .tree import FILE, Tree
+from .use import Uses
 
 __all__ = ["Layer", "Resolved", "Resolver", "assignments_layer", "environment_layer"]
 
 BUILT_IN = "built-in default"
 MARK = "@pytest.mark.convo"
+WHOLE: Keys = (KEY, FILES)
+_WITH_BUDGET = ("prompt", "judge", "refine", "summarize")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +53,12 @@ class Resolved:
     @cached_property
     def origins(self) -> dict[str, str]:
         """Where each setting came from, by its dotted key: "convos/convo.toml:3", "PYTEST_CONVO_RUNS" ..."""
-        given = {dotted(keys): self._origin(keys) for keys, _ in leaves(self.values)}
+        given = {named(keys): self._origin(keys) for keys, _ in leaves(self.values)}
         return dict.fromkeys((key for key in DEFAULT_KEYS if key not in given), BUILT_IN) | given
 
     def mistake(self, key: str, text: str, hint: str = "") -> SettingsError:
         """An error about the setting `key` (dotted), with the file and line, or the other place, that it came from."""
-        keys = tuple(key.split("."))
+        keys = WHOLE if key == KEY else tuple(key.split("."))
         layer = self._layer(keys)
         return SettingsError(text, hint=hint) if layer is None else layer.mistake(keys, text, hint)
 
@@ -65,9 +70,15 @@ class Resolved:
         return next((layer for layer in self.layers if holds(layer.values, keys)), None)
 
 
+def named(keys: Keys) -> str:
+    """The dotted key of a setting, as it is told: the files of the prompt are `prompt`."""
+    return KEY if keys == WHOLE else dotted(keys)
+
+
 DEFAULT_KEYS = (
     *(name for name, field in Settings.model_fields.items() if field.default_factory is None and name != "case"),
-    *(f"bot.{name}" for name in BotSettings.model_fields if name != "request"),
+    KEY,
+    *(f"bot.{name}" for name in BotSettings.model_fields if name not in ("use", "functions", "request")),
 )
 """The settings that always have a value."""
 
@@ -77,7 +88,8 @@ class Resolver:
 
     `nearest` are the layers above the files (command line, environment), `defaults` those below (pytest's ini), both
     nearest first. `extra_checks` are the names of checks that conftests add to `[expect]`: of all directories, or a
-    function that says those of one. Directories are absolute.
+    function that says those of one. `extra_bots` says which bots conftests define for a directory; it is asked where
+    one is used by name. Directories are absolute.
     """
 
     def __init__(
@@ -86,12 +98,14 @@ class Resolver:
         nearest: Sequence[Layer] = (),
         defaults: Sequence[Layer] = (),
         extra_checks: frozenset[str] | Callable[[Path], frozenset[str]] = frozenset(),
+        extra_bots: Callable[[Path], Definitions] | None = None,
     ) -> None:
         self.rootdir = rootdir
         self._nearest = tuple(self._anchored(layer) for layer in nearest if layer.values)
         self._defaults = tuple(self._anchored(layer) for layer in defaults if layer.values)
         self._extra_checks = extra_checks
         self._extras: dict[Path, frozenset[str]] = {}
+        self._uses = Uses(rootdir, extra_bots)
         self._tree = Tree(rootdir)
         self._marks: dict[tuple[Path, str], Layer] = {}
         self._problems: dict[tuple[Layer, frozenset[str]], list[SettingsError]] = {}
@@ -103,12 +117,8 @@ class Resolver:
 
         Raises `SettingsError`, `FormatError`, or `FormatErrors` with everything that the layers have wrong.
         """
-        layers = (*self._tree.chain(directory), *self._defaults)
-        if case is not None:
-            layers = (self._case(directory, case), *layers)
-        if mark:
-            layers = (self._mark(directory, mark), *layers)
-        layers, extra = (*self._nearest, *layers), self._extra(directory)
+        layers = self._uses.in_full(self._layers(directory, case, mark), directory)
+        extra = self._extra(directory)
         resolved = self._resolved.get((extra, *layers))
         if resolved is None:
             self._require_valid(layers, extra)
@@ -127,6 +137,18 @@ class Resolver:
         """The prompt of a conversation that sets none: `promptfile.find_prompt`, which looks at each directory once."""
         return find_prompt(directory, self.rootdir, self._prompts)
 
+    def bot_files(self, directory: Path, case: str | None = None) -> frozenset[Path]:
+        """Where the files may be of the bots that are used in `directory`: each that would count, be it there or not.
+
+        Without a case also of those that its cases use.
+        """
+        try:
+            layers, own = self._layers(directory, case, None), self._tree.own(directory)
+        except ConvoError:
+            return frozenset()  # told as the error of its settings
+        cases = own.values.get("case") if own is not None and case is None else None
+        return frozenset(self._uses.files(layers, directory, cases if isinstance(cases, list) else ()))
+
     def overrides(self, key: str) -> bool:
         """Whether the command line or the environment sets a top-level key for every conversation."""
         return any(key in layer.values for layer in self._nearest)
@@ -134,6 +156,14 @@ class Resolver:
     def check(self) -> None:
         """Raise what is wrong with the layers that are no files, so that a bad command line is one usage error."""
         self._require_valid((*self._nearest, *self._defaults), self._extra(self.rootdir))
+
+    def _layers(self, directory: Path, case: str | None, mark: Mapping[str, Any] | None) -> tuple[Layer, ...]:
+        layers = (*self._tree.chain(directory), *self._defaults)
+        if case is not None:
+            layers = (self._case(directory, case), *layers)
+        if mark:
+            layers = (self._mark(directory, mark), *layers)
+        return (*self._nearest, *layers)
 
     def _extra(self, directory: Path) -> frozenset[str]:
         if not callable(self._extra_checks):
@@ -147,7 +177,8 @@ class Resolver:
 
     def _require_valid(self, layers: Iterable[Layer], extra: frozenset[str]) -> None:
         found: list[SettingsError] = []
-        for layer in layers:
+        whole = (layer.origin.layer if isinstance(layer.origin, Taken) else layer for layer in layers)
+        for layer in dict.fromkeys(whole):
             known = self._problems.get((layer, extra))
             if known is None:
                 known = self._problems[layer, extra] = problems(layer, extra)
@@ -184,7 +215,17 @@ def _merged(layers: tuple[Layer, ...], extra: frozenset[str], rootdir: Path) -> 
     settings = Settings.model_validate(values, context={EXTRA_CHECKS: extra})
     resolved = Resolved(settings, values, layers, rootdir)
     if settings.bad >= settings.good:
-        nearest = next(key for layer in layers for key in ("good", "bad") if key in layer.values)
         text = f"good must be above bad, but good = {settings.good:g} and bad = {settings.bad:g}"
-        raise resolved.mistake(nearest, text)
+        raise resolved.mistake(_nearest(layers, ("good",), ("bad",)), text)
+    for name in _WITH_BUDGET:
+        table = getattr(settings, name)
+        if table.budget is not None and table.reserve is not None and table.reserve >= table.budget:
+            text = f"{name}.reserve must be below {name}.budget, but they are {table.reserve} and {table.budget}"
+            hint = "the reserve is the part of the budget that is left for the answer"
+            raise resolved.mistake(_nearest(layers, (name, "budget"), (name, "reserve")), text, hint)
     return resolved
+
+
+def _nearest(layers: Iterable[Layer], *either: Keys) -> str:
+    """The one of these keys that the nearest layer sets."""
+    return next(dotted(keys) for layer in layers for keys in either if holds(layer.values, keys))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ..agreement.threshold import parse_threshold
 from .locate import Keys
-from .unfit import UnfitError, require, table
+from .unfit import UnfitError, elements, require, table
 from .wording import name, text
 
 MAX_INDEX = 9999
@@ -26,6 +26,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kmgt]?)i?b?", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _PYTHON = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")
+_BOT_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", re.ASCII)
 _SET_ELSEWHERE = {
     "model": "set model in [bot]",
     "temperature": "set temperature in [bot]",
@@ -149,7 +150,19 @@ def path(value: Any) -> Path:
 
 def paths(value: Any) -> tuple[Path, ...]:
     """The names of files, as a list, or one alone."""
-    return tuple(path(one) for one in (value if isinstance(value, list | tuple) else [value]))
+    found = []
+    for at, one in elements(value):
+        try:
+            found.append(path(one))
+        except UnfitError as error:
+            raise UnfitError(error.text, hint=error.hint, at=at, whole=error.whole) from None
+    return tuple(found)
+
+
+def some_paths(value: Any) -> tuple[Path, ...]:
+    """The names of files, at least one."""
+    require(value not in ([], ()), "must name at least one file", whole=True)
+    return paths(value)
 
 
 def schema(value: Any) -> dict[str, Any] | Path:
@@ -193,6 +206,37 @@ def url(value: Any) -> str:
         fits = False
     require(fits, "must be the address of a server", hint='as base_url = "http://localhost:8080/v1"')
     return text(value)
+
+
+def is_bot_name(value: object) -> bool:
+    """Whether a bot may have this name, which is that of a file, too."""
+    return isinstance(value, str) and _BOT_NAME.fullmatch(value) is not None
+
+
+def bot_name(value: Any) -> str:
+    fits = is_bot_name(text(value))
+    require(fits, "must be the name of a bot: letters, digits, `.`, `_` and `-`, at most 100, no `.` first")
+    return text(value)
+
+
+def functions(value: Any) -> tuple[str | Callable[..., Any], ...]:
+    """Functions in Python files, as a list or one alone; a conftest may give the functions themselves."""
+    for at, one in elements(value):
+        fits = callable(one) or (isinstance(one, str) and split_python(one) is not None)
+        hint = 'as functions = ["tools.py:lookup_order"]'
+        require(fits, "must be a Python file and a function in it", hint=hint, at=at)
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def function_names(value: tuple[str | Callable[..., Any], ...]) -> list[str]:
+    """Functions as they can be written."""
+    return [one if isinstance(one, str) else function_name(one) for one in value]
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """Where a function is defined: "conftest:lookup_order"."""
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}:{named.__qualname__}"
 
 
 def case_id(value: Any) -> str:

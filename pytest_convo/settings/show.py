@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .locate import Keys
+from .rules import function_name
 from .secret import HIDDEN, is_secret
 
 _HUGE = 10**1000
@@ -40,7 +41,7 @@ def _toml(value: Any, name: object) -> str:
         return "a number of very many digits"
     if isinstance(value, str | os.PathLike):
         return json.dumps(str(value), ensure_ascii=False)
-    return str(value)
+    return json.dumps(function_name(value)) if callable(value) else str(value)
 
 
 def _key(key: object) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import SettingsError
 from .layer import Layer
 from .locate import Keys
+from .short import KEY, Short, as_written
 from .show import dotted
 
 PREFIX = "PYTEST_CONVO_"
@@ -35,11 +36,12 @@ def environment_layer(environ: Mapping[str, str], base: Path | None = None) -> L
     for variable in sorted(environ):
         keys = _keys_of_variable(variable)
         if keys and environ[variable]:
-            if dotted(keys) in names:
-                msg = f"{variable} and {names[dotted(keys)]} set the same, {dotted(keys)}"
-                raise SettingsError(msg, hint="unset one of them")
             _put(values, keys, _value(environ[variable]))
-            names[dotted(keys)] = variable
+            key = dotted(as_written(values, keys))
+            if key in names:
+                msg = f"{variable} and {names[key]} set the same, {key}"
+                raise SettingsError(msg, hint="unset one of them")
+            names[key] = variable
     return Layer(values, names, base or Path.cwd())
 
 
@@ -99,4 +101,4 @@ def _put(values: dict[Any, Any], keys: Keys, value: Any) -> None:
         if not isinstance(values.get(table), dict):
             values[table] = {}
         values = values[table]
-    values[last] = value
+    values[last] = value if keys != (KEY,) else Short.of(value, values.get(KEY))

@@ -23,6 +23,9 @@ MAX_DEPTH = 50
 
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
+_OF_PROMPT = re.compile(r"\s*(\[\s*(\w+\s*\.\s*)?)?prompt\b")
+"""A line that sets `prompt`, or begins its table: the one key that is a value as well as a table."""
+
 _HINTS = {
     "Invalid value": 'text stands in quotes, as in model = "gpt-4o-mini"; true and false are written in lower case',
     "Cannot overwrite a value": "this key is already set above",
@@ -122,6 +125,8 @@ def _syntax_error(path: Path, text: str, reason: str) -> FormatError:
     end = text.count("\n", 0, len(text.rstrip())) + 1
     line = None if place is None else int(place[1] or end)
     hint = next((hint for start, hint in _HINTS.items() if what.startswith(start)), "")
+    if what.startswith("Cannot overwrite") and line is not None and _OF_PROMPT.match(text.splitlines()[line - 1]):
+        hint = "prompt is either its files or a table: in the table they stand as files = ..."
     column = f", column {place[2]}" if place and place[2] else ""
     msg = f"is not TOML: {what}{column}"
     return FormatError(msg, path=path, line=line, hint=hint)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from ..bot.factory import JUDGE_SCRIPT, SCRIPT
+from ..bot.factory import JUDGE_SCRIPT, SCRIPT, SUMMARY_SCRIPT
 from ..conversation.names import FileName, parse
 from ..conversation.scan import CONFIG, scan
 from ..errors import FormatError
@@ -16,7 +16,9 @@ from ..judge.probes import FILE as PROBES
 from ..judge.question import INSTRUCTIONS, SAME
 from ..layout import TASK, TASK_FOLDERS
 from ..settings.files import parent_within
+from ..settings.named_bots import FOLDER as BOTS
 from ..settings.promptfile import NAMES as PROMPTS
+from ..settings.prompts import SUMMARY
 from ..settings.task import INSTRUCTION, is_task
 from .imports import Imports, importers
 from .ledger import Change
@@ -28,7 +30,9 @@ _OF_TASKS = (TASK, INSTRUCTION)
 ADDING = frozenset({CONFIG, CONFTEST})
 """Files of which all those at and above a directory hold."""
 
-NEAREST = (frozenset(PROMPTS), *(frozenset({name}) for name in (SCRIPT, JUDGE_SCRIPT, INSTRUCTIONS, SAME, PROBES)))
+_ALONE = (SCRIPT, JUDGE_SCRIPT, SUMMARY_SCRIPT, INSTRUCTIONS, SAME, SUMMARY, PROBES)
+
+NEAREST = (frozenset(PROMPTS), *(frozenset({name}) for name in _ALONE))
 """Files of which only the nearest holds; those of one set stand in for each other."""
 
 INHERITED = ADDING.union(*NEAREST)
@@ -41,8 +45,8 @@ INI = frozenset({"pyproject.toml", "pytest.toml", "pytest.ini", "tox.ini", "setu
 class Unit:
     """What runs by itself: the directory of a conversation or task with the tests beside it, or another file of tests.
 
-    `reads` are files that its settings and templates name, the system prompt, and the files and folders of a task, as
-    its last collection told.
+    `reads` are files that its settings and templates name, the system prompt, the files of the bots that it uses, and
+    the files and folders of a task, as its last collection told.
     """
 
     path: Path
@@ -139,6 +143,8 @@ class Dependents:
         found.update(self._added_by(change))
         if path.name in INHERITED:
             found.update(self._below(change))
+        if path.parent.name == BOTS and path.suffix == ".toml":
+            found.update(self._may_use(path))
         if path.suffix == ".py":
             found.update(self._importing(path))
         if path.suffix == ".py":
@@ -159,6 +165,16 @@ class Dependents:
                 continue
             own = unit.path.parent if self._is_test(unit.path) else unit.path
             if not _is_shadowed(own, directory, names, shadowed):
+                yield unit.path
+
+    def _may_use(self, bot: Path) -> Iterator[Path]:
+        """The units with tests that may use a bot by its name, which no collection tells of tests."""
+        directory, name = bot.parent.parent, f"{BOTS}/{bot.name}"
+        shadowed: dict[Path, bool] = {}
+        for unit in self._units.values():
+            own = unit.path.parent if self._is_test(unit.path) else unit.path
+            with_tests = self._is_test(unit.path) or any(self._is_test(file) for file in _files(own))
+            if with_tests and _is_within(own, directory) and not _is_shadowed(own, directory, {name}, shadowed):
                 yield unit.path
 
     def _tells(self, unit: Unit) -> bool:

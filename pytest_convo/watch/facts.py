@@ -127,11 +127,13 @@ def _is_redundant(state: State, directory: Path) -> bool:
 
 
 def _named_in_settings(state: State, directory: Path, case: str | None) -> Iterator[Path]:
+    """The files that settings name, and where the bots may be that they use: one may come that is nearer."""
+    yield from state.resolver.bot_files(directory, case)
     try:
         resolved = state.resolver.resolve(directory, case=case)
-        prompt = resolved.settings.prompt or state.resolver.find_prompt(directory)
+        prompt = None if resolved.settings.prompt.files else state.resolver.find_prompt(directory)
     except ConvoError:
         return  # told as the error of its collection
     yield from named(resolved.values)
     if prompt is not None:
-        yield Path(prompt)
+        yield prompt

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_convo.agent.kinds import KINDS, system_prompt
+from pytest_convo.agent.kinds import KINDS, told
+from pytest_convo.prompt.part import Part
 from pytest_convo.sandbox.tool import AgentTool
 
 
@@ -18,6 +19,11 @@ from pytest_convo.sandbox.tool import AgentTool
 )
 def test_what_each_kind_may_do(kind, permission, browses):
     assert (KINDS[kind].name, KINDS[kind].permission, KINDS[kind].browses) == (kind, permission, browses)
+
+
+def system_prompt(kind, own=None, **more):
+    parts = told(kind, None if own is None else [Part("own", own)], **more)
+    return "\n\n".join(part.content for part in parts)
 
 
 @pytest.mark.parametrize("kind", ["reading", "writing", "developer"])

@@ -21,6 +21,7 @@ from pytest_convo.errors import (
     SandboxUnavailable,
     SettingsError,
 )
+from pytest_convo.prompt.stack import Stack
 from pytest_convo.sandbox.base import CommandResult
 from pytest_convo.sandbox.tool import AgentTool
 from pytest_convo.settings.bots import BotSettings
@@ -32,7 +33,7 @@ LONG = 60.0
 
 
 def worked(model, sandbox, **more):
-    given = {"system": "Be kind.", "bot": BotSettings(), "timeout": LONG, **more}
+    given = {"stack": Stack.of("Be kind."), "bot": BotSettings(), "timeout": LONG, **more}
     return asyncio.run(work("How many?", model=model, sandbox=sandbox, **given))
 
 
@@ -195,7 +196,7 @@ def test_who_cancels_the_work_has_its_command_killed(sandbox):
     async def main():
         model = Model(calling("sleep"))
         task = asyncio.ensure_future(
-            work("x", model=model, system=None, bot=BotSettings(), sandbox=sandbox, timeout=LONG)
+            work("x", model=model, stack=Stack(), bot=BotSettings(), sandbox=sandbox, timeout=LONG)
         )
         while not begun.is_set():
             await asyncio.sleep(0.001)

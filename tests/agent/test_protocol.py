@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_convo.agent.hands import Shell
-from pytest_convo.agent.protocol import CUT_OFF, PROTOCOLS, SHELL, Calls, Final, Misread, whole_system
+from pytest_convo.agent.protocol import CUT_OFF, PROTOCOLS, SHELL, Calls, Final, Misread, whole_stack
 from pytest_convo.conversation.message import Message, ToolCall
 from pytest_convo.conversation.reply import Reply
 from pytest_convo.prompt.request import ToolSpec
+from pytest_convo.prompt.stack import Stack
 
 TOOLS, JSON = PROTOCOLS["tools"], PROTOCOLS["json"]
 CALL = ToolCall("c1", SHELL, '{"command": "ls"}')
@@ -99,5 +100,5 @@ def test_in_json_further_tools_are_described_and_none_is_declared():
 
 @pytest.mark.parametrize("protocol", [TOOLS, JSON])
 def test_the_system_prompt_begins_with_what_the_agent_is_told_of_itself(protocol):
-    assert whole_system("Be kind.", protocol, [Shell.spec]).startswith("Be kind.\n\n")
-    assert whole_system(None, protocol, [Shell.spec]) == protocol.instructions([Shell.spec])
+    assert whole_stack(Stack.of("Be kind."), protocol, [Shell.spec]).system.startswith("Be kind.\n\n")
+    assert whole_stack(Stack(), protocol, [Shell.spec]).system == protocol.instructions([Shell.spec])

@@ -10,6 +10,8 @@ from pytest_convo.bot.tools import Tool
 from pytest_convo.conversation.message import Message, ToolCall
 from pytest_convo.conversation.reply import Reply, Usage
 from pytest_convo.errors import ProviderError, SettingsError, TooManyRounds
+from pytest_convo.prompt.composer import Composer
+from pytest_convo.prompt.stack import Stack
 from pytest_convo.settings.bots import BotSettings
 
 HISTORY = (Message("user", "Where is A17?"),)
@@ -46,7 +48,8 @@ def answered(model, tools=(look,), **more):
         **{key: more.pop(key) for key in ("tool_rounds", "request") if key in more}
     )
     made = [Tool.of(tool) for tool in tools]
-    return asyncio.run(answer(model, system="Be kind.", history=HISTORY, tools=made, bot=bot, **more))
+    composer = Composer(Stack.of("Be kind."), bot=bot, tools=[tool.spec for tool in made])
+    return asyncio.run(answer(model, composer=composer, history=HISTORY, tools=made, **more))
 
 
 def test_a_plain_answer():

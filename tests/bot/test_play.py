@@ -12,6 +12,8 @@ from pytest_convo.conversation.conversation import read
 from pytest_convo.conversation.message import Message, ToolCall
 from pytest_convo.conversation.reply import Reply, Usage
 from pytest_convo.errors import BotFailure, ConvoError, ProviderError, TooManyRounds
+from pytest_convo.prompt.composer import Composer
+from pytest_convo.prompt.stack import Stack
 from pytest_convo.settings.bots import BotSettings
 
 
@@ -41,8 +43,10 @@ def conversation(tmp_path):
 
 
 def played(conversation, model, **more):
-    arguments = {"system": None, "bot": BotSettings(), "run": 2, "case": "late", **more}
-    return asyncio.run(play(conversation, model=model, **arguments))
+    arguments = {"run": 2, "case": "late", **more}
+    stack, specs = Stack.of(arguments.pop("system", None)), [tool.spec for tool in arguments.get("tools", ())]
+    composer = Composer(stack, bot=arguments.pop("bot", BotSettings()), tools=specs)
+    return asyncio.run(play(conversation, model=model, composer=composer, **arguments))
 
 
 def test_every_turn_is_answered_in_the_context_of_all_before_it(conversation):
@@ -150,7 +154,7 @@ def test_a_run_that_took_too_long_does_not_lose_its_turns_either(conversation):
 
     async def main():
         async with asyncio.timeout(0.05):
-            await play(made, model=Slow(), system=None, bot=BotSettings())
+            await play(made, model=Slow(), composer=Composer(Stack(), bot=BotSettings()))
 
     made = conversation(_0000_user="a", _0002_user="b")
     with pytest.raises(TimeoutError) as raised:

@@ -18,6 +18,7 @@ from pytest_convo.judge.forms import FORMS, request
 from pytest_convo.judge.judge import Judge
 from pytest_convo.judge.question import about_reply
 from pytest_convo.judge.verdict import read
+from pytest_convo.prompt.stack import Stack
 from pytest_convo.settings.bots import BotSettings
 
 from .attacks import ATTACKS, CRITERION, ECHOES, GUESS, MET, Attack
@@ -133,7 +134,7 @@ def test_an_attack_stays_between_its_tags_and_changes_nothing_else(attack, form)
         tuple(Message(message.role, "Hello.") for message in attack.before),
         tuple(ToolCall("call_1", "look", "{}") for _ in attack.calls),
     )
-    attacked, quiet = (request(question(one), BOT, form) for one in (attack, harmless))
+    attacked, quiet = (request(question(one), BOT, form, Stack()) for one in (attack, harmless))
     system, user = attacked.messages
     word = fenced(system.text)
     assert without(system.text) == without(quiet.messages[0].text)

@@ -49,7 +49,7 @@ def test_is_green_and_the_fuzzy_one_passes_four_of_five_and_says_so(
     result = example(*LOCAL[mode], "--convo-json=report.json")
     assert result.ret == 0, result.stdout.str()
     outcomes = result.parseoutcomes()
-    assert {name: outcomes[name] for name in outcomes if name != "spared"} == {"passed": 13, "dissent": 1}
+    assert {name: outcomes[name] for name in outcomes if name != "spared"} == {"passed": 14, "dissent": 1}
     result.stdout.fnmatch_lines(["*evening_tea*"])
     groups = {group["id"]: group for group in json.loads((pytester.path / "report.json").read_text())["groups"]}
     fuzzy = groups.pop("evening_tea/convo.toml")
@@ -80,7 +80,7 @@ def test_a_server_that_is_named_is_asked(example: Run, monkeypatch: pytest.Monke
 def test_is_green_in_ci_too(example: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
     result = example()
-    assert (result.ret, result.parseoutcomes()["passed"]) == (0, 13), result.stdout.str()
+    assert (result.ret, result.parseoutcomes()["passed"]) == (0, 14), result.stdout.str()
 
 
 def test_returns_is_recorded_and_asks_nobody(example: Run, pytester: pytest.Pytester) -> None:

@@ -8,13 +8,14 @@ from pytest_convo.conversation.message import Message, ToolCall
 from pytest_convo.errors import SettingsError
 from pytest_convo.prompt.build import build
 from pytest_convo.prompt.request import ToolSpec
+from pytest_convo.prompt.stack import Stack
 from pytest_convo.settings.bots import BotSettings
 
 HISTORY = (Message("user", "Hello?"),)
 
 
 def body(system=None, tools=(), history=HISTORY, **settings):
-    return build(system=system, history=history, tools=tools, bot=BotSettings(**settings)).body()
+    return build(stack=Stack.of(system), history=history, tools=tools, bot=BotSettings(**settings)).request.body()
 
 
 def test_what_is_not_given_is_not_sent():
@@ -81,7 +82,7 @@ def test_calls_and_results_are_sent_and_extras_are_not():
 def test_fields_that_are_filled_already_are_an_error(name, settings, tools):
     bot = BotSettings.model_construct(request={name: 1}, **settings)
     with pytest.raises(SettingsError, match=f"must not hold '{name}'"):
-        build(system=None, history=HISTORY, tools=tools, bot=bot)
+        build(stack=Stack(), history=HISTORY, tools=tools, bot=bot)
 
 
 def test_tools_that_only_the_request_declares_are_sent():

@@ -21,6 +21,8 @@ from pytest_convo.errors import (
     ProviderError,
     RedactionError,
 )
+from pytest_convo.prompt.composer import Composer
+from pytest_convo.prompt.stack import Stack
 from pytest_convo.record.compare import ChangedTool
 from pytest_convo.record.format import read
 from pytest_convo.settings.bots import BotSettings
@@ -354,13 +356,13 @@ class Box:
 
 
 def turn(recording, *results, model=never, known=False, history=("Where is A17?",), heard=None):
+    tools = [Tool.of(Box(*results).look)]
     reply, messages = asyncio.run(
         answer(
             recording.around(model),
-            system=None,
+            composer=Composer(Stack(), bot=BotSettings(model="m"), tools=[tool.spec for tool in tools]),
             history=[Message("user", text) for text in history],
-            tools=[Tool.of(Box(*results).look)],
-            bot=BotSettings(model="m"),
+            tools=tools,
             observe=heard,
             known=recording.known_result if known else None,
         )

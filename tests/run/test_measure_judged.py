@@ -11,6 +11,7 @@ import pytest
 
 from pytest_convo.agreement.outcome import Outcome
 from pytest_convo.agreement.verdict import Agreement
+from pytest_convo.bot.recipe import Recipe
 from pytest_convo.check.judged import Judged
 from pytest_convo.check.text import Contains
 from pytest_convo.conversation.conversation import Conversation
@@ -72,7 +73,7 @@ class Court:
             case=None,
             settings=settings,
             conversation=Conversation(self.path.parent, {0: (Message("user", "Hello?"),)}, (1,)),
-            system=None,
+            recipe=Recipe(),
             checks={1: (Judged("It is polite.", judge), *checks)},
             model=lambda run: bot,
             tools=None,

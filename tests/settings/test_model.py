@@ -15,7 +15,7 @@ from pytest_convo.settings.resolve import Resolver
 def test_the_defaults_are_those_of_the_format():
     settings = Settings()
     assert (settings.runs, settings.agreement, settings.timeout) == (1, Fraction(4, 5), 120)
-    assert (settings.prompt, settings.regenerate, settings.vars, settings.case) == (None, "holes", {}, ())
+    assert (settings.prompt.files, settings.regenerate, settings.vars, settings.case) == (None, "holes", {}, ())
     assert settings.bot == BotSettings(
         model=None, provider="openai", base_url=None, api_key_env="OPENAI_API_KEY", temperature=None, tool_rounds=10
     )

@@ -21,9 +21,9 @@ from pytest_convo.settings.toml import Toml
 KEY = "sk-proj-abcdefghijklmnop0123"
 TOP = (
     "runs, agreement, good, bad, prompt, regenerate, timeout, bot, limits, record, vars, judge, embeddings, agree, "
-    "refine, expect"
+    "summarize, refine, expect"
 )
-BOT = "model, provider, base_url, api_key_env, temperature, tool_rounds, retries, request, price"
+BOT = "use, model, provider, base_url, api_key_env, temperature, tool_rounds, retries, functions, request, price"
 CHECKS = (
     "equals, contains, contains_any, excludes, matches, ignore_case, json_schema, json_equals, json_contains, number, "
     "similar, calls, calls_order, called_before, not_called, max_calls, judge, approved, "
@@ -63,8 +63,9 @@ BAD = {
     ),
     "misspelt key of the judge": (
         "[judge]\nmodle = 'x'",
-        '2: unknown key "modle" in [judge]\n  did you mean model? known are model, provider, base_url, api_key_env, '
-        "temperature, retries, request, price, prompt, output, runs, agreement, probes",
+        '2: unknown key "modle" in [judge]\n  did you mean model? known are use, model, provider, base_url, '
+        "api_key_env, temperature, retries, request, system, budget, reserve, price, prompt, output, runs, agreement, "
+        "probes",
     ),
     "judge's prompt that is not there": (
         "[judge]\nprompt = 'judge.md.j2'",

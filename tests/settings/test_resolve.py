@@ -141,10 +141,10 @@ def test_paths_start_at_the_file_that_sets_them(write):
     )
     resolver = Resolver(root)
     settings = resolver.resolve(root / "c/d").settings
-    assert settings.prompt == root / "prompts/a.md"
+    assert settings.prompt.files == (root / "prompts/a.md",)
     assert settings.expect.last.python == f"{root / 'checks.py'}:polite"
     assert settings.expect.turns[1].json_schema == root / "c/schema.json"
-    assert resolver.resolve(root / "c/d", case="x").settings.prompt == root / "c/p.md"
+    assert resolver.resolve(root / "c/d", case="x").settings.prompt.files == (root / "c/p.md",)
 
 
 def test_paths_from_elsewhere_start_where_they_were_said(write, monkeypatch):
@@ -152,9 +152,11 @@ def test_paths_from_elsewhere_start_where_they_were_said(write, monkeypatch):
     monkeypatch.chdir(root / "a")
     said = assignments_layer(["prompt=p.md"])
     monkeypatch.chdir(root / "b")
-    assert Resolver(root, [said]).resolve(root).settings.prompt == root / "a/p.md"
-    assert Resolver(root, [], [Layer({"prompt": "p.md"}, "ini")]).resolve(root / "a").settings.prompt == root / "p.md"
-    assert Resolver(root).resolve(root / "b", mark={"prompt": Path("p.md")}).settings.prompt == root / "b/p.md"
+    assert Resolver(root, [said]).resolve(root).settings.prompt.files == (root / "a/p.md",)
+    assert Resolver(root, [], [Layer({"prompt": "p.md"}, "ini")]).resolve(root / "a").settings.prompt.files == (
+        root / "p.md",
+    )
+    assert Resolver(root).resolve(root / "b", mark={"prompt": Path("p.md")}).settings.prompt.files == (root / "b/p.md",)
 
 
 def test_cases_are_those_of_the_conversation_itself(write):

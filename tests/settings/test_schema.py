@@ -41,6 +41,12 @@ contains = "30 days"
 [expect.1]
 excludes = ["cannot help"]
 """,
+    'prompt = ["base.md", "shop.md.j2"]',
+    '[prompt]\nfiles = "base.md"\nstyle = "xml"\nbudget = 8000\nreserve = 0\non_overflow = "trim"',
+    '[prompt]\nfiles = ["base.md"]\ntokenizer = "estimate"\n[summarize]\nturns = 4\ntokens = 200\nprompt = "s.md.j2"',
+    '[[case]]\nid = "a"\nprompt = "x.md"\n[[case]]\nid = "b"\nprompt.budget = 5',
+    '[bot]\nuse = "support-2.1"\nfunctions = ["tools.py:lookup_order"]\n[judge]\nuse = "strict"\nsystem = "who.md"',
+    '[refine]\nuse = "x"\nbudget = 9\nreserve = 2\nsystem = ["a.md", "b.md.j2"]',
     'agreement = "2/3"',
     'agreement = "sprt"\ngood = 0.95\nbad = 0.7',
     'regenerate = "last"',
@@ -62,6 +68,20 @@ excludes = ["cannot help"]
     "[record]\ntools = 'replay'\nsecrets = ['ref-\\d+', 'x']\n[[case]]\nid = 'a'\nrecord.secrets = 'y'",
 ]
 MISTAKES = [
+    "prompt = []",
+    "prompt = 5",
+    "prompt = ''",
+    "prompt = ['a.md', 5]",
+    "[prompt]\nfiles = []",
+    "[prompt]\nfile = 'a.md'",
+    "[prompt]\nbudget = 0",
+    "[prompt]\nstyle = 'yaml'",
+    "[summarize]\nturns = 0",
+    "[bot]\nuse = '.x'",
+    "[bot]\nuse = 'a/b'",
+    "[judge]\nuse = ''",
+    "[bot]\nfunctions = ['tools.py']",
+    "[judge]\nreserve = -1",
     "version = 2",
     "runs = 0",
     'runs = "5"',

@@ -1,0 +1,71 @@
+"""The prompt stack of a bot: what it is told before every conversation, how that is written, and how long it may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, Self
+
+from .part import Part
+
+if TYPE_CHECKING:
+    from ..settings.bots import BotSettings
+    from ..settings.prompts import PromptSettings
+
+Style = Literal["messages", "xml", "text"]
+OnOverflow = Literal["error", "trim", "summarize"]
+Counting = Literal["auto", "estimate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Tokens that a request and its answer may have together, and how many of them are the answer's."""
+
+    tokens: int
+    reserve: int = 0
+    on_overflow: OnOverflow = "error"
+    table: str = "prompt"
+    """The table of the settings that it comes from."""
+
+    @property
+    def room(self) -> int:
+        """Tokens that a request may have."""
+        return self.tokens - self.reserve
+
+    @classmethod
+    def of(cls, settings: PromptSettings, bot: BotSettings) -> Budget | None:
+        """The budget that settings ask for, if they do; without a `reserve` as much as the answer may have."""
+        if settings.budget is None:
+            return None
+        given = settings.reserve
+        reserve = most_of_answer(bot) if given is None else given
+        return cls(settings.budget, reserve, settings.on_overflow)
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """What stands before each conversation of a bot, and the rules for all that is sent with it."""
+
+    parts: tuple[Part, ...] = ()
+    style: Style = "messages"
+    budget: Budget | None = None
+    counting: Counting = "auto"
+
+    @classmethod
+    def of(cls, text: str | None, name: str = "system") -> Self:
+        """A stack of one part, or of none where there is no text."""
+        return cls((Part(name, text),) if text else ())
+
+    def then(self, *parts: Part) -> Stack:
+        """The same with further parts at its end; what is empty is no part."""
+        return replace(self, parts=(*self.parts, *(part for part in parts if part.content)))
+
+    @property
+    def system(self) -> str | None:
+        """The system prompt: its parts, a blank line between each two; None where there are none."""
+        return "\n\n".join(part.content for part in self.parts) or None
+
+
+def most_of_answer(bot: BotSettings) -> int:
+    """The tokens that an answer may have by the fields of the request; 0 where they do not say."""
+    given = (bot.request.get(name) for name in ("max_completion_tokens", "max_tokens"))
+    return next((value for value in given if type(value) is int and value > 0), 0)
