@@ -75,18 +75,22 @@ class BotSummarizer:
         self.how = how
         self._make, self._around, self._bot, self._stack, self._desk = make, around, bot, stack, desk
         self._size = gauge_for(bot.model, stack).text
-        self._kept: set[str] = set()
+        self._known: dict[Block, str] = {}
 
     async def summary(self, block: Block, turns: Sequence[Messages]) -> str:
-        """The summary of a block of `turns`; a `HarnessError` where there is none, or its turns are too long for it."""
-        key, shelf = self._key(block, turns), self._desk.shelf
-        async with self._desk.writing[key]:
-            if (text := shelf.find(block, key)) is None:
-                text = await in_thread(shelf.keep, block, key, await self._written(block, turns))
-            elif key not in self._kept:
-                await self._keep(block, turns, text)
-            self._kept.add(key)
-        return text
+        """The summary of a block of `turns`; a `HarnessError` where there is none, or its turns are too long for it.
+
+        What a run has said stays as it was, so that a block is looked up once.
+        """
+        if block not in self._known:
+            key, shelf = self._key(block, turns), self._desk.shelf
+            async with self._desk.writing[key]:
+                if (text := shelf.find(block, key)) is None:
+                    text = await in_thread(shelf.keep, block, key, await self._written(block, turns))
+                else:
+                    await self._keep(block, turns, text)
+            self._known[block] = text
+        return self._known[block]
 
     async def _written(self, block: Block, turns: Sequence[Messages]) -> str:
         request = self._request(block, turns, await self._parts(block, turns))

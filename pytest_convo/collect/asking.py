@@ -41,7 +41,7 @@ from .waiting import wait_for
 if TYPE_CHECKING:
     from ..agent.result import AgentResult
     from ..bot.model import ChatModel
-    from ..bot.tools import Known
+    from ..bot.tools import Known, Tool
 
 T = TypeVar("T")
 
@@ -157,6 +157,10 @@ class Bot:
     def work(self, work: Callable[..., Awaitable[AgentResult]]) -> Future[AgentResult]:
         """Have an agent work, whose model is `model()`; `work` takes `observe`, `idle` and `known`."""
         return self._runs.engine.submit(lambda idle: self._worked(work, idle))
+
+    def tools(self) -> Sequence[Tool]:
+        """The tools of the conftests, made for this test's run."""
+        return self.setup.tools(self._run)
 
     def model(self) -> ChatModel:
         """This test's bot as a model, which answers from the test's recording where there is one."""

@@ -80,7 +80,7 @@ class Agents:
             environment=given.pop("environment", None) or _require(self._item, settings),
             tools=agent_tools(settings) if tools is None else own,
             folder=None if folder is None else here / folder,
-            functions=given.pop("functions", setup.tools(1)),
+            functions=given.pop("functions", self._bot.tools()),
             sandbox=given.pop("sandbox", None) or spec_of(settings, owner=self._item.nodeid),
             protocol=given.pop("protocol", settings.protocol),
             command_timeout=given.pop("command_timeout", settings.command_timeout),

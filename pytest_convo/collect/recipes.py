@@ -14,7 +14,7 @@ from ..prompt.part import Part
 from ..prompt.stack import Budget, Stack, most_of_answer
 from ..redaction import Redactor
 from ..settings.files import nearest
-from ..settings.prompts import SUMMARY
+from ..settings.prompts import LEAST, SUMMARY
 from .models import other_maker
 from .prompts import prompt_files
 from .state import State
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 SHARE = 16
 """The share of the budget that a summary may have, where nothing else is said: there are up to a dozen of them."""
-
-LEAST = 32
-"""Tokens below which nothing can be summarized."""
 
 WORDS = 0.6
 """Words to a token: OpenAI's rule of thumb is 0.75 for English, and other languages take more."""

@@ -15,6 +15,9 @@ from .table import Table
 SUMMARY = "summary.md.j2"
 """What the summarizer is told, where no setting says it: the nearest file of this name."""
 
+LEAST = 32
+"""Tokens below which nothing can be summarized."""
+
 
 class PromptSettings(Table):
     """What a request is made of; a text or a list in its place are its files."""
@@ -50,7 +53,9 @@ class SummarizeSettings(OtherSettings):
         None, description="what the summarizer is told; else the nearest summary.md.j2, else our own"
     )
     turns: AtLeastOne = Field(6, description="turns that one summary covers")
-    tokens: AtLeastOne | None = Field(None, description="of one summary at most; else a sixteenth of the budget")
+    tokens: Annotated[int, Field(ge=LEAST)] | None = Field(
+        None, description="of one summary at most; else a sixteenth of the budget"
+    )
 
 
 class _OrFiles:
