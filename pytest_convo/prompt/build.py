@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Any
 from ..errors import PromptOverflow, SettingsError
 from .blocks import Block
 from .fit import Material, Selection, Summarizing, TooLarge, everything, fit
-from .gauge import Gauge
 from .render import render
 from .request import Request, ToolSpec
-from .rows import rows_of
 from .source import Context
 from .stack import Budget, Stack
 from .table import Row, lines
 from .talk import split
-from .tokenizer import tokenizer_for
 
 if TYPE_CHECKING:
     from ..conversation.message import Message
     from ..settings.bots import BotSettings
+    from .gauge import Gauge
 
 _OURS = {
     "messages": "they are made from the conversation's files",
@@ -48,6 +46,8 @@ class Built:
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """A line for each part, for what was left out, and for what is kept free."""
+        from .rows import rows_of
+
         return rows_of(self.request, self.material, self.selection, self.texts, self._measured_by)
 
     @cached_property
@@ -82,7 +82,10 @@ class Built:
 
 
 def gauge_for(model: str | None, stack: Stack) -> Gauge:
-    """What measures requests to a model; one for each run."""
+    """What measures requests to a model; one for each run. Most need none, and none of it is loaded for them."""
+    from .gauge import Gauge
+    from .tokenizer import tokenizer_for
+
     return Gauge(tokenizer_for(model, stack.counting))
 
 

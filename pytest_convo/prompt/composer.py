@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..conversation.message import Message
@@ -18,6 +19,7 @@ from .talk import Messages, split
 if TYPE_CHECKING:
     from ..conversation.reply import Usage
     from ..settings.bots import BotSettings
+    from .gauge import Gauge
 
 CUT = " [cut here]"
 """The end of a summary that is longer than it may be."""
@@ -68,7 +70,6 @@ class Composer:
         self.tools = tuple(tools)
         self._sources = tuple(sources)
         self._summarizer = summarizer
-        self._gauge = gauge_for(bot.model, stack)
         self._context: tuple[Context, ...] = ()
 
     async def compose(self, history: Sequence[Message], loop: Sequence[Message] = ()) -> Built:
@@ -89,7 +90,7 @@ class Composer:
                     bot=self.bot,
                     tools=self.tools,
                     context=self._context,
-                    gauge=self._gauge,
+                    gauge=self._gauge if self._counts else None,
                     summarizing=how,
                     texts=texts,
                 )
@@ -108,9 +109,18 @@ class Composer:
 
     def told(self, built: Built) -> dict[str, Any] | None:
         """What a request is made of, as builtins; None where all requests of the stack are made of the same parts."""
-        if self.stack.budget is None and not self._sources:
+        if not self._counts:
             return None
         return {**built.told(), "server_counts": self._is_counted}
+
+    @cached_property
+    def _gauge(self) -> Gauge:
+        """What measures this run's requests."""
+        return gauge_for(self.bot.model, self.stack)
+
+    @property
+    def _counts(self) -> bool:
+        return self.stack.budget is not None or bool(self._sources)
 
     @property
     def _is_counted(self) -> bool:
