@@ -112,9 +112,10 @@ def build(
     if (budget := stack.budget) is None:
         return _built(bot.model, material, everything(material), {}, gauge)
     gauge = gauge or gauge_for(bot.model, stack)
-    whole = _built(bot.model, material, everything(material), {}, gauge)
-    if whole.tokens <= budget.room:
-        return whole
+    if _may_fit(material, budget.room, gauge):
+        whole = _built(bot.model, material, everything(material), {}, gauge)
+        if whole.tokens <= budget.room:
+            return whole
     spare = 0
     while True:
         least = False
@@ -133,6 +134,16 @@ def build(
             raise _overflow(built, budget)
         # Pieces were counted one by one: delimiters between them take more than was thought.
         spare += max(over, spare)
+
+
+def _may_fit(material: Material, room: int, gauge: Gauge) -> bool:
+    """Whether what was said, the newest first, has room without anything around it: else nothing need be rendered."""
+    talk = material.talk
+    for piece in (*reversed(talk.steps), talk.question, *reversed(talk.turns)):
+        room -= sum(gauge.text(message.text) for message in piece)
+        if room < 0:
+            return False
+    return True
 
 
 class Unwritten(Exception):

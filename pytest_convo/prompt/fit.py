@@ -7,6 +7,7 @@ both the newest first and without a gap, for as long as they fit.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -116,12 +117,11 @@ class _Fitting:
         steps = self._steps(required.steps) if self.trims else required.steps
         if not self.trims or len(steps) < len(self.talk.steps):
             return replace(required, context=context, steps=steps)
-        sizes = [self._size(turn) for turn in self.talk.turns]
-        whole = self._newest(sizes)
-        if summarizing is not None and whole > 0:
-            end, blocks = self._summarized(sizes, whole, summarizing)
+        sizes = self._newest()
+        if summarizing is not None and len(sizes) < len(self.talk.turns):
+            end, blocks = self._summarized(sizes, summarizing)
             return Selection(context, self.talk.turns[end:], steps, blocks)
-        return Selection(context, self._turns(sizes, whole), steps)
+        return Selection(context, self._turns(sizes), steps)
 
     def _always(self) -> int:
         """Tokens of what is in every request, whatever is left out of it."""
@@ -170,17 +170,20 @@ class _Fitting:
             kept.insert(0, fits)
         return tuple(kept)
 
-    def _newest(self, sizes: Sequence[int]) -> int:
-        """The first of the turns that fit as they are, the newest of them all."""
-        left, first = self.left, len(sizes)
-        while first and sizes[first - 1] <= left:
-            first -= 1
-            left -= sizes[first]
-        return first
+    def _newest(self) -> list[int]:
+        """The sizes of the turns that fit as they are, the last of all; those before them are not looked at."""
+        left, sizes = self.left, deque[int]()
+        for turn in reversed(self.talk.turns):
+            if (size := self._size(turn)) > left:
+                break
+            left -= size
+            sizes.appendleft(size)
+        return list(sizes)
 
-    def _turns(self, sizes: Sequence[int], first: int) -> tuple[Messages, ...]:
-        """The turns from the first that fits as it is, and those before it that fit when they are shortened."""
-        self.left -= sum(sizes[first:])
+    def _turns(self, sizes: Sequence[int]) -> tuple[Messages, ...]:
+        """The turns that fit as they are, which have these sizes, and those before that fit when they are shortened."""
+        self.left -= sum(sizes)
+        first = len(self.talk.turns) - len(sizes)
         kept = list(self.talk.turns[first:])
         for turn in reversed(self.talk.turns[:first]):
             fits = self._fitting(turn)
@@ -198,12 +201,16 @@ class _Fitting:
                 return tried
         return None
 
-    def _summarized(self, sizes: Sequence[int], whole: int, how: Summarizing) -> tuple[int, tuple[Block, ...]]:
-        """The first of the turns that are sent, and the blocks before it; as many, the newest, as there is room for."""
-        number = len(sizes)
+    def _summarized(self, sizes: Sequence[int], how: Summarizing) -> tuple[int, tuple[Block, ...]]:
+        """The first of the turns that are sent, and the blocks before it; as many, the newest, as there is room for.
+
+        The last turns, which have these `sizes`, would fit without a block beside them.
+        """
+        number = len(self.talk.turns)
+        whole = number - len(sizes)
         for end in (*range(-(-whole // how.turns) * how.turns, number, how.turns), number):
             blocks = cover(end, how.turns)
-            left = self.left - sum(sizes[end:])
+            left = self.left - sum(sizes[end - whole :])
             costs = [how.cap + size_beside(self.gauge, "summary", str(block)) for block in blocks]
             if sum(costs) <= left:
                 break
