@@ -41,7 +41,8 @@ class Agent:
 
     `permission` is the kind's unless it is given; `system_prompt`, or what `stack` holds, comes in the place of the
     kind's prompt, and what the tools and the protocol need to be told is added to either. `stack` also says how long a
-    request may be, and how it is written; `sources` add context to the task. `environment` is an environment or its
+    request may be, and how it is written; `sources`, or what a function makes of
+    them for each run, add context to the task. `environment` is an environment or its
     name, `sandbox` what else the sandbox is to be. `functions` run on this machine, everything else in the sandbox.
     """
 
@@ -55,7 +56,7 @@ class Agent:
         permission: Permission | None = None,
         system_prompt: str | None = None,
         stack: Stack | None = None,
-        sources: Sequence[ContextSource | Source] = (),
+        sources: Sequence[ContextSource | Source] | Callable[[], Sequence[ContextSource | Source]] = (),
         environment: str | Environment = "docker",
         tools: Sequence[AgentTool] = (),
         functions: Sequence[Tool | Callable[..., Any]] = (),
@@ -82,7 +83,7 @@ class Agent:
         self._stack = stack or Stack()
         own = self._stack.parts or None
         self._told = own if system_prompt is None else Stack.of(system_prompt).parts
-        self._sources = sources_of(sources)
+        self._sources = sources if callable(sources) else partial(sources_of, sources)
         self._environment = environment
         self._functions = make_tools([functions])
         self._protocol = protocol
@@ -169,7 +170,7 @@ class Agent:
             task,
             model=self._bot,
             stack=replace(self._stack, parts=parts),
-            sources=self._sources,
+            sources=sources_of(await in_thread(self._sources, name="context sources")),
             bot=self._settings or BotSettings(),
             sandbox=sandbox,
             timeout=timeout,

@@ -119,7 +119,7 @@ class TaskPlayer:
         self, model: ChatModel, sandbox: Sandbox, functions: Sequence[Tool], idle: Idle, known: Known | None
     ) -> Work:
         settings = self.settings
-        sources = await in_thread(self.sources) if self.sources is not None else ()
+        sources = await in_thread(self.sources, name="context sources") if self.sources is not None else ()
         return await work(
             self.instruction,
             model=model,

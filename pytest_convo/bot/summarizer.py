@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..conversation.message import ROLES
 from ..conversation.reply import Reply
-from ..errors import HarnessError, NoRecording, PromptOverflow
+from ..errors import BotFailure, HarnessError, NoRecording, PromptOverflow
 from ..prompt import render
 from ..prompt.blocks import Block
 from ..prompt.build import build, gauge_for
@@ -28,6 +28,9 @@ from .threads import in_thread
 
 if TYPE_CHECKING:
     from ..settings.bots import BotSettings
+
+SHORTER = (80, 20)
+"""Characters to which messages are cut where even the shortest results of tools are too long: a budget may be small."""
 
 Parts = Sequence[tuple[Block, str]]
 """Smaller blocks with their summaries, of which a larger one is written."""
@@ -95,7 +98,14 @@ class BotSummarizer:
     async def _written(self, block: Block, turns: Sequence[Messages]) -> str:
         request = self._request(block, turns, await self._parts(block, turns))
         model = self._around(self._make)
-        reply = replied(model, await model.complete(request))
+        try:
+            reply = replied(model, await model.complete(request))
+        except BotFailure as error:  # it is not the bot that failed
+            msg = f"{block} could not be summarized: {error.what}"
+            raise HarnessError(msg, hint=error.hint) from error
+        except HarnessError as error:
+            error.what = f"{block} could not be summarized: {error.what}"
+            raise
         text = reply.text.strip()
         tell("summary", of=str(block), text=text, replayed=reply.replayed)
         if not text:
@@ -123,7 +133,7 @@ class BotSummarizer:
         """The request, in which what was said is cut as far as it must be to fit into the budget."""
         asides = [render.Aside("summary", str(part), cut(text, self.how.cap, self._size)) for part, text in parts]
         said = () if parts else tuple(message for turn in turns[block.first - 1 : block.last] for message in turn)
-        for most in (None, *LENGTHS):
+        for most in (None, *LENGTHS, *SHORTER):
             shown = said if most is None else shortened(said, most, ROLES)
             asked = render.render("xml", render.Page((), asides, shown))
             try:

@@ -76,7 +76,7 @@ class Agents:
             permission=given.pop("permission", settings.permission),
             system_prompt=system_prompt,
             stack=given.pop("stack", setup.recipe.stack),
-            sources=given.pop("sources", setup.recipe.sources() if setup.recipe.sources is not None else ()),
+            sources=given.pop("sources", setup.recipe.sources or ()),
             environment=given.pop("environment", None) or _require(self._item, settings),
             tools=agent_tools(settings) if tools is None else own,
             folder=None if folder is None else here / folder,

@@ -65,7 +65,9 @@ def sources_maker(directory: Path, hook: Any) -> Callable[[], Sequence[Source]] 
         from ..prompt.source import sources_of
 
         given = hook.pytest_convo_context_sources(path=directory)
-        return sources_of([source for several in reversed(given) for source in several or ()])
+        return sources_of(
+            [source for several in reversed(given) if several is not None for source in sources_of(several)]
+        )
 
     return make
 

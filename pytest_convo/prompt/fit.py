@@ -84,7 +84,7 @@ def everything(material: Material) -> Selection:
 def fit(
     material: Material, room: int, gauge: Gauge, on_overflow: OnOverflow, summarizing: Summarizing | None = None
 ) -> Selection:
-    """The most that fits into so many tokens; `TooLarge` where what is required does not.
+    """What fits into so many tokens; `TooLarge` where what is required does not.
 
     With "error" all that was said is required. A summary counts as its cap, so that what is sent does not depend on
     what was written: the same conversation is the same requests, with summaries that are there already and without.
@@ -202,21 +202,28 @@ class _Fitting:
         return None
 
     def _summarized(self, sizes: Sequence[int], how: Summarizing) -> tuple[int, tuple[Block, ...]]:
-        """The first of the turns that are sent, and the blocks before it; as many, the newest, as there is room for.
+        """The first of the turns that are sent, and the blocks before it, all of them or the newest.
 
-        The last turns, which have these `sizes`, would fit without a block beside them.
+        The last turns, which have these `sizes`, would fit without a block beside them. They go on being sent as far as
+        all turns before them can be summarized, and where these cannot, as far as the newest block can.
         """
-        number = len(self.talk.turns)
+        number, best = len(self.talk.turns), None
         whole = number - len(sizes)
-        for end in (*range(-(-whole // how.turns) * how.turns, number, how.turns), number):
+        steady = range(-(-whole // how.turns) * how.turns, number, how.turns)  # blocks that never move
+        for end in (*steady, *range(whole, min(whole + how.turns, number)), number):
             blocks = cover(end, how.turns)
-            left = self.left - sum(sizes[end - whole :])
-            costs = [how.cap + size_beside(self.gauge, "summary", str(block)) for block in blocks]
-            if sum(costs) <= left:
-                break
-        while sum(costs) > left:
-            blocks, costs = blocks[1:], costs[1:]
-        return end, blocks
+            fitting = self._newest_of(blocks, how, self.left - sum(sizes[end - whole :]))
+            if fitting == blocks:
+                return end, blocks
+            if fitting and best is None:
+                best = end, fitting
+        return best or (whole, ())
+
+    def _newest_of(self, blocks: tuple[Block, ...], how: Summarizing, left: int) -> tuple[Block, ...]:
+        first = len(blocks)
+        while first and (left := left - how.cap - size_beside(self.gauge, "summary", str(blocks[first - 1]))) >= 0:
+            first -= 1
+        return blocks[first:]
 
     def _size(self, messages: Messages) -> int:
         return self.gauge.messages(render.apart(self.material.stack.style, spoken(messages)))

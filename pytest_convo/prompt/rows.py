@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .blocks import Block
-from .fit import Material, Selection
+from .fit import NO_ROOM, Material, Selection
 from .gauge import READ
 from .request import Request
 from .table import SENT, Row, Status
@@ -90,7 +90,7 @@ def _pieces(
 NOTHING = "it has nothing to say"
 
 _WHY: dict[Status, str] = {
-    "dropped": "no room was left",
+    "dropped": NO_ROOM,
     "shortened": "results of tools were cut",
 }
 

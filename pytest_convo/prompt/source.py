@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, Protocol, runtime_checkable
@@ -55,8 +55,11 @@ class Source:
         return cls(name, required is not False, cap, given)
 
 
-def sources_of(given: Sequence[Any]) -> tuple[Source, ...]:
+def sources_of(given: Any) -> tuple[Source, ...]:
     """The sources that conftests gave; `SettingsError` for what is none, and for a name that is given twice."""
+    if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
+        msg = f"pytest_convo_context_sources gave {given!r}, which is no list of context sources"
+        raise SettingsError(msg, hint="give a list, also of one")
     sources = tuple(one if isinstance(one, Source) else Source.of(one) for one in given)
     names = [source.name for source in sources]
     for number, name in enumerate(names):
@@ -85,8 +88,10 @@ class Context:
 async def asked(source: Source, left: int) -> Context:
     """What a source says, told how many tokens are left; a required one that fails is a `HarnessError`."""
     try:
-        answer = source.ask(left)
-        said = await answer if isawaitable(answer) else answer
+        if not isawaitable(answer := source.ask(left)):
+            msg = "it is called as a function: `async def __call__` is needed, so that nobody else waits for it"
+            raise TypeError(msg)  # noqa: TRY301 told like all else that goes wrong in it
+        said = await answer
         if isinstance(said, Part):
             said = said.content
         if said is not None and not isinstance(said, str):
@@ -98,4 +103,4 @@ async def asked(source: Source, left: int) -> Context:
             msg = f"the context source {source.name!r} failed: {why}"
             raise HarnessError(msg, hint="required = False lets it be left out") from error
         return Context(source.name, required=False, dropped=f"it failed: {why}")
-    return Context(source.name, said or "", source.required, source.cap)
+    return Context(source.name, said if said and said.strip() else "", source.required, source.cap)

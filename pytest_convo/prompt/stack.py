@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
+from ..errors import SettingsError
 from .part import Part
 
 if TYPE_CHECKING:
@@ -25,6 +26,12 @@ class Budget:
     on_overflow: OnOverflow = "error"
     table: str = "prompt"
     """The table of the settings that it comes from."""
+
+    def __post_init__(self) -> None:
+        if type(self.tokens) is not int or type(self.reserve) is not int:
+            msg = f"a budget and its reserve are numbers of tokens, not {self.tokens!r} and {self.reserve!r}"
+            raise SettingsError(msg)
+        _require_one_of("on_overflow", self.on_overflow, get_args(OnOverflow))
 
     @property
     def room(self) -> int:
@@ -50,6 +57,16 @@ class Stack:
     budget: Budget | None = None
     counting: Counting = "auto"
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.parts, tuple | list) or not all(isinstance(part, Part) for part in self.parts):
+            msg = f"a stack is made of parts, not of {self.parts!r}"
+            raise SettingsError(msg, hint='Stack((Part("role", "You are a clerk."),)), or Stack.of("You are a clerk.")')
+        if self.budget is not None and not isinstance(self.budget, Budget):
+            msg = f"a stack has a Budget, not {self.budget!r}"
+            raise SettingsError(msg, hint='Budget(8000, reserve=500, on_overflow="trim")')
+        _require_one_of("style", self.style, get_args(Style))
+        _require_one_of("counting", self.counting, get_args(Counting))
+
     @classmethod
     def of(cls, text: str | None, name: str = "system") -> Self:
         """A stack of one part, or of none where there is no text."""
@@ -63,6 +80,12 @@ class Stack:
     def system(self) -> str | None:
         """The system prompt: its parts, a blank line between each two; None where there are none."""
         return "\n\n".join(part.content for part in self.parts) or None
+
+
+def _require_one_of(what: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        msg = f"{what} must be one of {', '.join(map(repr, known))}, not {given!r}"
+        raise SettingsError(msg)
 
 
 def most_of_answer(bot: BotSettings) -> int:

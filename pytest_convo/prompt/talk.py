@@ -92,5 +92,7 @@ def _cut(text: str, most: int) -> str:
         return text
     head, tail = most * 2 // 3, most - most * 2 // 3
     notice = f"\n[{len(text) - most:,} characters were left out here, to fit the token budget]\n"
+    if most < len(notice):
+        notice = " […] "
     cut = f"{text[:head]}{notice}{text[-tail:]}"
     return cut if len(cut) < len(text) else text

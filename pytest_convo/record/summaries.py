@@ -49,7 +49,9 @@ class Summaries:
             except OSError as error:
                 msg = f"cannot be read: {error.strerror or error}"
                 raise HarnessError(msg, path=path, hint="remove it, and it is written anew") from None
-            self._known[key] = _HEAD.sub("", text, count=1).strip()
+            if not (found := _HEAD.sub("", text, count=1).strip()):
+                return None  # somebody emptied it
+            self._known[key] = found
         return self._known[key]
 
     def keep(self, block: Block, key: str, text: str) -> str:
@@ -60,8 +62,8 @@ class Summaries:
         if self._writes:
             head = f"<!-- {block} of the conversation, {key}, for requests that have no room for them -->"
             data = f"{head}\n\n{self._redactor.now().text(text)}\n".encode(errors="backslashreplace")
-            if not write_first(self._path(block, key), data):
-                return self.find(block, key) or text
+            if not write_first(self._path(block, key), data) and (other := self.find(block, key)) is not None:
+                return other
         self._known[key] = text
         return text
 

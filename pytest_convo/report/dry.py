@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .._compat import Skipped
 from ..check.base import AskingCheck
 from ..collect.errors import told
 from ..conversation.message import Message
@@ -46,8 +47,12 @@ def show(session: pytest.Session) -> None:
                 writer.line(f"{group}: {text}")
         except ConvoError as error:
             writer.line(f"{group}: {told(error, session.config, spec.directory)}")
-        except Exception as error:  # of a conftest's hook
+        except _OF_A_HOOK as error:
             writer.line(f"{group}: {_broken(error, session.config, spec)}")
+
+
+_OF_A_HOOK = (Exception, SystemExit, asyncio.CancelledError, Skipped, pytest.fail.Exception)
+"""What a conftest's hook, or a source, may raise: one conversation cannot be shown then, and the others can."""
 
 
 def requests(spec: Spec) -> Iterator[str]:
@@ -62,15 +67,18 @@ def requests(spec: Spec) -> Iterator[str]:
         composer = runner.run(making)
         for index in spec.conversation.turns:
             history = spec.conversation.history(index, answered)
-            built = runner.run(composer.compose(history))
-            yield f"request at {index}\n{_shown(spec, built.request)}\n{spec.redactor.text(_made_of(built))}"
+            try:
+                built = runner.run(composer.compose(history))
+                yield f"request at {index}\n{_shown(spec, built.request)}\n{spec.redactor.text(_made_of(built))}"
+            except ConvoError as error:  # later turns may have more room, and checks are another's
+                yield f"request at {index}: {spec.redactor.text(str(error))}"
             answered[index] = (Message("assistant", f"‹reply at {index}›"),)
             for check in spec.checks.get(index, ()):
                 if isinstance(check, AskingCheck):
                     yield f"{check.name} at {index}\n{_shown(spec, check.preview(f'‹reply at {index}›'))}"
 
 
-def _broken(error: Exception, config: pytest.Config, spec: Spec) -> str:
+def _broken(error: BaseException, config: pytest.Config, spec: Spec) -> str:
     """What broke, and where, in a line."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     line = relative(f"{frame.filename}:{frame.lineno}: {type(error).__name__}: {error}", config)

@@ -39,7 +39,8 @@ def _left_out(stack: Mapping[str, Any]) -> str:
         return ""
     parts = [f"{row['section']} {row['name']} {row['status']}" for row in rows]
     room = f" of {stack['room']:,}" if stack["room"] is not None else ""
-    return f"sent {stack['tokens']:,} tokens{room}: {', '.join(parts)}"
+    about = "about " if stack["counted_by"] == "estimate" else ""
+    return f"sent {about}{stack['tokens']:,} tokens{room}: {', '.join(parts)}"
 
 
 def _estimates(pairs: list[list[int]]) -> str:

@@ -175,14 +175,14 @@ def test_a_source_is_made_for_each_run_and_asked_once_a_turn(convos, serve, args
         assert contexts(body) == [("count", f"asked {questions} times")]
 
 
-def test_a_source_may_be_a_plain_function_and_give_a_part(convos, serve):
+def test_a_source_may_be_a_coroutine_function_and_give_a_part(convos, serve):
     server = serve()
     convos.write(
         {
             "conftest.py": """
-from pytest_convo.prompt.part import Part
+from pytest_convo import Part
 
-def stock(tokens_left):
+async def stock(tokens_left):
     return Part("ignored", "Sencha.")
 
 stock.name = "stock"
@@ -195,6 +195,31 @@ def pytest_convo_context_sources(path):
     )
     assert convos.run().ret == 0
     assert contexts(bodies(server)[0]) == [("stock", "Sencha.")]
+
+
+def test_a_source_that_would_hold_all_runs_up_is_refused(convos, serve):
+    server = serve()
+    source = "def stock(left): return 'Sencha.'\nstock.name = 'stock'\n"
+    hook = "def pytest_convo_context_sources(path): return [stock]"
+    convos.write({"conftest.py": source + hook, "tea/0000_user.md": "Hello?"})
+    result = convos.run()
+    assert (result.ret, server.count) == (1, 0)
+    result.stdout.fnmatch_lines(["*the context source 'stock' failed: TypeError: *`async def __call__` is needed*"])
+
+
+@pytest.mark.parametrize("given", ["5", "'stock'", "Stock()"])
+def test_a_hook_that_gives_no_list_says_so(convos, serve, given):
+    serve()
+    convos.write(
+        {
+            "conftest.py": f"class Stock: name = 'stock'\ndef pytest_convo_context_sources(path): return {given}",
+            "tea/0000_user.md": "Hello?",
+        }
+    )
+    result = convos.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*pytest_convo_context_sources gave *, which is no list of context sources*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
 
 
 @pytest.mark.parametrize(
@@ -426,12 +451,12 @@ def test_a_count_of_the_server_s_that_is_higher_makes_the_next_requests_smaller(
     convos.write({f"tea/{2 * at:04}_user.md": f"Question {at}." for at in range(12)})
     result, report = convos.report()
     assert result.ret == 0
-    assert [size(request.body) <= (BUDGET - 100) / 2 for request in server.requests[2:]] == [True] * 10
+    assert [size(request.body) <= (BUDGET - 100) / 2 for request in server.requests[3:]] == [True] * 9
     (run,) = runs(report)
     ours, servers = run["stack"]["counts"][-1]
     assert servers <= ours <= BUDGET - 100
     result.stdout.fnmatch_lines(
-        ["tokens of 12 requests were estimated: * in the median, 1 time too low, by 50 % at most"]
+        ["tokens of 12 requests were estimated: * in the median, 2 times too low, by 50 % at most"]
     )
 
 
@@ -476,6 +501,16 @@ def test_all_ways_to_ask_take_the_same_way(convos, serve):
             assert "You sell tea." in system(body)
             assert contexts(body) == [("stock", "asked 1 times")]
             assert size(body) <= BUDGET - 100
+
+
+def test_each_run_of_an_agent_has_sources_of_its_own(convos, serve):
+    server = serve()
+    test = (
+        "def test_it(agent):\n    worker = agent(environment='local')\n    worker.run('One.')\n    worker.run('Two.')\n"
+    )
+    convos.write({"conftest.py": sources("'stock', 'asked {self.asked} times'"), "test_it.py": test})
+    assert convos.run().ret == 0
+    assert [contexts(body) for body in bodies(server)] == [[("stock", "asked 1 times")]] * 2
 
 
 def test_a_system_prompt_of_a_question_s_own_is_within_the_same_budget(convos, serve):
@@ -552,6 +587,18 @@ def pytest_convo_context_sources(path):
     assert result.stdout.str().count("Sencha.") == 2
 
 
+LEAVING = """
+class Stock:
+    name = "stock"
+
+    async def __call__(self, tokens_left):
+        raise SystemExit(3)
+
+def pytest_convo_context_sources(path):
+    return [Stock()]
+"""
+
+
 def test_dry_tells_what_does_not_fit_and_what_fails_and_goes_on(convos, serve):
     serve(toml="prompt.budget = 200\n")
     convos.write(
@@ -561,16 +608,23 @@ def test_dry_tells_what_does_not_fit_and_what_fails_and_goes_on(convos, serve):
             "b/conftest.py": sources("'stock', OSError('no database')"),
             "c/0000_user.md": "Hello?",
             "c/conftest.py": "def pytest_convo_context_sources(path): 1 / 0",
+            "c2/0000_user.md": "Hello?",
+            "c2/conftest.py": LEAVING,
             "d/0000_user.md": "Hello?",
+            "d/0002_user.md": WORDS * 20,
+            "d/0004_user.md": "And now?",
         }
     )
     result = convos.run("--convo-dry")
     result.stdout.fnmatch_lines(
         [
-            "a/0000_user.md: the prompt is * tokens too large*",
-            "b/0000_user.md: the context source 'stock' failed: OSError: no database",
+            "a/0000_user.md: request at 1: the prompt is * tokens too large*",
+            "b/0000_user.md: request at 1: the context source 'stock' failed: OSError: no database",
             "c/0000_user.md: *division by zero*",
+            "c2/0000_user.md: *SystemExit: 3",
             "d/0000_user.md: request at 1",
+            "d/0000_user.md: request at 3: the prompt is * tokens too large*",
+            "d/0000_user.md: request at 5: the prompt is * tokens too large*",
         ]
     )
 

@@ -150,7 +150,7 @@ def test_each_block_of_turns_is_written_once_and_sent_in_their_place(shop):
 def test_who_summarizes_is_told_so_and_sees_no_tools_and_nothing_of_the_bot_s_own_request(shop):
     shop.settings(behind="[bot.request]\nseed = 7\n")
     tools = "def look():\n    return ''\ndef pytest_convo_tools(path, run): return [look]\n"
-    source = "def hours(left): return 'Nine to five.'\nhours.name = 'hours'\n"
+    source = "async def hours(left): return 'Nine to five.'\nhours.name = 'hours'\n"
     hook = "def pytest_convo_context_sources(path): return [hours]\n"
     shop.write({"conftest.py": tools + source + hook})
     assert shop.convos.run().ret == 0
@@ -435,11 +435,13 @@ def test_the_key_of_who_summarizes_is_a_secret_whatever_its_variable_is_called(s
 @pytest.mark.parametrize(
     "reply, told",
     [
-        (ScriptedReply(error=400, text="no such model"), "no such model"),
+        (ScriptedReply(error=400, text="no such model"), "turns 1-2 could not be summarized: "),
+        (ScriptedReply(error=400, text="maximum context length is 256 tokens"), "turns 1-2 could not be summarized: "),
+        (ScriptedReply(error=401, text="nope"), "turns 1-2 could not be summarized: "),
         (ScriptedReply(text=" \n "), "whoever summarizes said nothing of turns 1-2"),
         (ScriptedReply(text="Of 1 and", finish_reason="length"), None),
     ],
-    ids=["fails", "says nothing", "was cut off"],
+    ids=["fails", "has no room", "takes no key", "says nothing", "was cut off"],
 )
 def test_a_summarizer_that_fails_measures_nothing(shop, reply, told):
     shop.summarize = lambda request: reply
@@ -504,3 +506,12 @@ def test_dry_says_where_a_summary_would_stand_and_asks_nobody(shop):
     assert (result.ret, shop.server.count) == (0, 0)
     assert "‹summary of turns 1-8›" in result.stdout.str()
     assert shop.files() == before
+
+
+def test_turns_in_another_script_fit_into_a_small_budget_as_well(shop):
+    shop.say = lambda request: f"{request.messages[-1].text} {'茶要用刚烧开的水泡两分钟，然后再倒出来。' * 14}"
+    shop.settings(budget="2000", tokens="120")
+    result = shop.convos.run()
+    assert result.ret == 0, result.stdout.str()
+    assert shop.asked()
+    assert all(size(body) <= 2000 for body in shop.asked())

@@ -14,6 +14,7 @@ from pytest_convo.prompt.blocks import FAN
 from pytest_convo.prompt.composer import CUT, Composer, cut
 from pytest_convo.prompt.estimate import Estimator
 from pytest_convo.prompt.fit import Summarizing
+from pytest_convo.prompt.gauge import Gauge
 from pytest_convo.prompt.part import Part
 from pytest_convo.prompt.source import UNLIMITED, sources_of
 from pytest_convo.prompt.stack import Stack
@@ -295,12 +296,12 @@ def test_what_one_run_has_learned_no_other_knows():
 
 def test_the_same_run_makes_the_same_requests():
     def run():
-        made = composer(Giving("facts"), room=400, on_overflow="summarize", summarizer=Writing())
+        made = composer(Giving("facts"), room=900, on_overflow="summarize", summarizer=Writing())
         bodies = []
         for number in range(12):
             built = compose(made, turns(number))
             bodies.append(json.dumps([built.request.body(), built.told()]))
-            made.learn(built, Usage(int(1.2 * built.tokens)))
+            made.learn(built, Usage(int(1.2 * Gauge(Estimator()).request(built.request))))
             bodies.append(json.dumps(compose(made, turns(number), LOOP).request.body()))
         return bodies
 

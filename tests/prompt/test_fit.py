@@ -14,10 +14,11 @@ from pytest_convo.errors import PromptOverflow
 from pytest_convo.prompt import render
 from pytest_convo.prompt.build import build
 from pytest_convo.prompt.estimate import Estimator
-from pytest_convo.prompt.fit import Summarizing
+from pytest_convo.prompt.fit import Material, Summarizing, fit
+from pytest_convo.prompt.gauge import Gauge
 from pytest_convo.prompt.source import Context
 from pytest_convo.prompt.stack import Budget, Stack
-from pytest_convo.prompt.talk import shortened
+from pytest_convo.prompt.talk import shortened, split
 from tests.prompt.conftest import (
     BOT,
     CASES,
@@ -346,3 +347,31 @@ def test_one_part_of_the_stack_is_enough_for_a_room_below_zero():
         build(stack=Stack(stack.parts, budget=limit), history=[Message("user", "now")], bot=BOT, gauge=gauge())
     raised = Stack(stack.parts, budget=Budget(10 + excess(caught.value), 20))
     assert build(stack=raised, history=[Message("user", "now")], bot=BOT, gauge=gauge()).tokens == raised.budget.room
+
+
+def test_where_not_all_turns_can_be_summarized_the_newest_are_sent_as_they_are():
+    turns = [(Message("user", f"{number}? {'x' * 90}"), Message("assistant", "yes")) for number in range(21)]
+    history = [message for turn in turns for message in turn]
+    talk = split([*history, Message("user", "now")])
+    material = Material(Stack(), talk)
+    gauge = Gauge(Letters())
+    size = gauge.messages(talk.turns[-1])
+
+    room = gauge.messages(talk.question) + gauge.fixed() + 5 * size
+    trimmed = fit(material, room, gauge, "trim")
+    found = fit(material, room, gauge, "summarize", Summarizing(6, size))
+
+    assert len(trimmed.turns) == 5
+    assert [str(block) for block in found.summaries] == ["turns 13-18"]
+    assert found.turns == talk.turns[18:]
+
+
+def test_where_no_summary_fits_it_is_as_if_nobody_summarized():
+    history = [Message(role, "x" * 40) for _ in range(9) for role in ("user", "assistant")]
+    material = Material(Stack(), split([*history, Message("user", "now")]))
+    gauge = Gauge(Letters())
+
+    trimmed = fit(material, 200, gauge, "trim")
+
+    assert len(trimmed.turns) > 0
+    assert fit(material, 200, gauge, "summarize", Summarizing(6, 1000)) == trimmed

@@ -89,11 +89,18 @@ def test_a_part_is_its_content():
     assert ask(says=Part("other", "It rains.")) == Context("facts", "It rains.")
 
 
-def test_a_source_need_not_be_a_coroutine():
+def test_a_source_that_is_no_coroutine_would_hold_everybody_up():
     given = lambda left: f"{left} left"  # noqa: E731 it gets a name
     given.name = "facts"
 
-    assert asyncio.run(asked(Source.of(given), 7)) == Context("facts", "7 left")
+    with pytest.raises(HarnessError, match="`async def __call__` is needed"):
+        asyncio.run(asked(Source.of(given), 7))
+
+
+@pytest.mark.parametrize("given", [5, None, "stock", {"stock": 1}])
+def test_what_is_no_list_of_sources(given):
+    with pytest.raises(SettingsError, match="which is no list of context sources"):
+        sources_of(given)
 
 
 @pytest.mark.parametrize("required", [True, False])

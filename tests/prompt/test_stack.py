@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_convo.errors import SettingsError
 from pytest_convo.prompt.part import Part
 from pytest_convo.prompt.stack import Budget, Stack, most_of_answer
 from pytest_convo.settings.bots import BotSettings
@@ -65,3 +66,20 @@ def test_a_reserve_above_the_budget_leaves_less_than_nothing():
     found = Budget.of(PromptSettings(budget=1000), BotSettings(request={"max_tokens": 4000}))
 
     assert found.room == -3000  # so that what is told to be missing is all that is missing
+
+
+@pytest.mark.parametrize(
+    "make, why",
+    [
+        (lambda: Budget("x"), "numbers of tokens, not 'x' and 0"),
+        (lambda: Budget(100, "half"), "numbers of tokens, not 100 and 'half'"),
+        (lambda: Budget(100, on_overflow="no"), "on_overflow must be one of 'error', 'trim', 'summarize', not 'no'"),
+        (lambda: Stack("hello"), "a stack is made of parts, not of 'hello'"),
+        (lambda: Stack(("hello",)), "a stack is made of parts, not of .'hello',."),
+        (lambda: Stack(budget=100), "a stack has a Budget, not 100"),
+        (lambda: Stack(style="html"), "style must be one of 'messages', 'xml', 'text', not 'html'"),
+    ],
+)
+def test_what_is_no_stack_says_so_where_it_is_made(make, why):
+    with pytest.raises(SettingsError, match=why):
+        make()
