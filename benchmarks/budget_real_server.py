@@ -2,7 +2,7 @@
 
 `python budget_real_server.py --models FOLDER`, as for real_server.py. Its vocabularies are of bytes, so that a token is
 a character: four times what is estimated, until the first answer tells. The server refuses what is longer than its
-context, and each refusal is counted here.
+context.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ TALK = (
     "What is my name?",
     "What is 2 plus 3?",
 )
+
+NOISE = {"tiny-random.gguf": "ignore_eos = true\n"}
+"""It writes noise, and now and then nothing at all, which is no answer."""
 
 
 def main() -> None:
@@ -65,7 +68,8 @@ def _asked(binary: Path, model: Path, context: int, budget: str, root: Path, tur
     with serving(binary, model, "-c", str(2 * context)) as url:  # two slots share it
         (directory / "convo.toml").write_text(
             f'timeout = "20m"\n\n[prompt]\n{budget}\n\n[bot]\nmodel = "{model.stem}"\nbase_url = "{url}"\n'
-            f"[bot.request]\nmax_tokens = {size // 2}\n\n[summarize]\nturns = 10\nrequest = {{ max_tokens = 60 }}\n\n"
+            f"[bot.request]\nmax_tokens = {size // 2}\n{NOISE.get(model.name, '')}\n"
+            "[summarize]\nturns = 10\nrequest = { max_tokens = 60 }\n\n"
             + "".join(f'[expect.{2 * turn + 1}]\nfinish_reason = ["stop", "length"]\n' for turn in range(turns))
         )
         report = project / "report.json"
