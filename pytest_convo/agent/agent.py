@@ -15,7 +15,7 @@ from ..bot.tools import Known, Tool, make_tools
 from ..errors import SettingsError
 from ..prompt.source import ContextSource, Source, sources_of
 from ..prompt.stack import Stack
-from ..sandbox.base import Environment, Permission, Sandbox, SandboxSpec
+from ..sandbox.base import Change, Environment, Permission, Sandbox, SandboxSpec
 from ..sandbox.tool import AgentTool
 from .blocking import blocking
 from .kinds import KINDS, KindName, told
@@ -24,7 +24,7 @@ from .opened import Opened
 from .opening import closed, opened
 from .policy import Policy
 from .protocol import PROTOCOLS, ProtocolName
-from .result import AgentResult, Event
+from .result import AgentResult, Event, Work
 
 if TYPE_CHECKING:
     from ..bot.answer import Idle
@@ -185,20 +185,22 @@ class Agent:
             idle=idle,
             known=known,
         )
-        changes = await in_thread(sandbox.changes)
-        diff = await in_thread(sandbox.diff)
-        return AgentResult(
-            status=done.end,
-            result=done.result,
-            error=done.error,
-            log=tuple(log),
-            iterations=done.iterations,
-            transcript=done.transcript(),
-            changes=tuple(changes),
-            diff=diff,
-            usage=done.usage,
-            seconds=done.seconds,
-        )
+        return _result(done, log, await in_thread(sandbox.changes), await in_thread(sandbox.diff))
+
+
+def _result(done: Work, log: Sequence[Event], changes: Sequence[Change], diff: str) -> AgentResult:
+    return AgentResult(
+        status=done.end,
+        result=done.result,
+        error=done.error,
+        log=tuple(log),
+        iterations=done.iterations,
+        transcript=done.transcript(),
+        changes=tuple(changes),
+        diff=diff,
+        usage=done.usage,
+        seconds=done.seconds,
+    )
 
 
 def _one_of(what: str, given: object, known: Iterable[object]) -> None:

@@ -118,6 +118,7 @@ class BotSummarizer:
         parts = block.made_of(self.how.turns)
         if any(self._desk.shelf.find(part, self._key(part, turns)) is None for part in parts):
             return
+        # In a replay nothing is recorded, and what is too long by now is not asked for: the file alone has it then.
         with suppress(NoRecording, PromptOverflow):
             request = self._request(block, turns, await self._parts(block, turns))
             await self._around(lambda: _Said(text)).complete(request)

@@ -11,7 +11,7 @@ from ..bot.recipe import Recipe
 from ..conversation.text import read_text
 from ..layout import RECORDINGS
 from ..prompt.part import Part
-from ..prompt.stack import Budget, Stack, most_of_answer
+from ..prompt.stack import Budget, Stack
 from ..redaction import Redactor
 from ..settings.files import nearest
 from ..settings.prompts import LEAST, SUMMARY
@@ -47,7 +47,7 @@ def task_recipe(state: State, directory: Path, settings: Settings, hook: Any) ->
 def stack_of(state: State, directory: Path, settings: Settings) -> Stack:
     """The prompt stack that the settings make: a part for each prompt file, named as it is."""
     said, files = settings.prompt, prompt_files(state, directory, settings)
-    return Stack(parts_of(files, settings), said.style, Budget.of(said, settings.bot), said.tokenizer)
+    return Stack(parts_of(files, settings), said.style, Budget.of(said, settings.bot, said.on_overflow), said.tokenizer)
 
 
 def parts_of(files: Sequence[Path], settings: Settings) -> tuple[Part, ...]:
@@ -74,9 +74,7 @@ def sources_maker(directory: Path, hook: Any) -> Callable[[], Sequence[Source]] 
 
 def other_stack(settings: Settings, who: OtherSettings, table: str) -> Stack:
     """What is told first to somebody who is asked beside the bot, and the budget of it; nothing of it is trimmed."""
-    bot = who.of(settings.bot)
-    reserve = most_of_answer(bot) if who.reserve is None else who.reserve
-    budget = None if who.budget is None else Budget(who.budget, reserve, table=table)
+    budget = Budget.of(who, who.of(settings.bot), table=table)
     return Stack(parts_of(who.system, settings), budget=budget, counting=settings.prompt.tokenizer)
 
 

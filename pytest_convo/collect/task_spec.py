@@ -66,11 +66,8 @@ def task_spec(state: State, task: Task) -> Spec:
     if errors:
         raise FormatErrors(errors)
     functions = tools_maker(state, directory, hook, hidden, settings.bot.functions)
-    player: Player | None
-    if oracle:
-        player = _oracle(state, task, settings, tools, instruction)
-    else:
-        player = _agent(state, task, settings, tools, instruction, own, functions)
+    asked = state, task, settings, tools, instruction
+    player: Player | None = _oracle(*asked) if oracle else _agent(*asked, own, functions)
     message = Message("user", instruction)
     conversation = Conversation(directory, {0: (message,)}, (TURN,) if player is not None else ())
     judging = Judging(state, directory, None, settings, hook, hidden, conversation)

@@ -9,7 +9,7 @@ from ..errors import SettingsError
 from .part import Part
 
 if TYPE_CHECKING:
-    from ..settings.bots import BotSettings
+    from ..settings.bots import BotSettings, OtherSettings
     from ..settings.prompts import PromptSettings
 
 Style = Literal["messages", "xml", "text"]
@@ -39,13 +39,18 @@ class Budget:
         return self.tokens - self.reserve
 
     @classmethod
-    def of(cls, settings: PromptSettings, bot: BotSettings) -> Budget | None:
-        """The budget that settings ask for, if they do; without a `reserve` as much as the answer may have."""
+    def of(
+        cls,
+        settings: PromptSettings | OtherSettings,
+        bot: BotSettings,
+        on_overflow: OnOverflow = "error",
+        table: str = "prompt",
+    ) -> Budget | None:
+        """The budget that settings ask for, if they do; without a `reserve` as much as the answer of `bot` may have."""
         if settings.budget is None:
             return None
-        given = settings.reserve
-        reserve = most_of_answer(bot) if given is None else given
-        return cls(settings.budget, reserve, settings.on_overflow)
+        reserve = most_of_answer(bot) if settings.reserve is None else settings.reserve
+        return cls(settings.budget, reserve, on_overflow, table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +73,9 @@ class Stack:
         _require_one_of("counting", self.counting, get_args(Counting))
 
     @classmethod
-    def of(cls, text: str | None, name: str = "system") -> Self:
+    def of(cls, text: str | None) -> Self:
         """A stack of one part, or of none where there is no text."""
-        return cls((Part(name, text),) if text else ())
+        return cls((Part("system", text),) if text else ())
 
     def then(self, *parts: Part) -> Stack:
         """The same with further parts at its end; what is empty is no part."""

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from ..run.measure import Spec
 
 
+_OF_A_HOOK = (Exception, SystemExit, asyncio.CancelledError, Skipped, pytest.fail.Exception)
+"""What a conftest's hook, or a source, may raise: one conversation cannot be shown then, and the others can."""
+
+
 def show(session: pytest.Session) -> None:
     """Print the requests of each selected conversation, once for all its runs: they send the same."""
     writer = session.config.get_terminal_writer()
@@ -49,10 +53,6 @@ def show(session: pytest.Session) -> None:
             writer.line(f"{group}: {told(error, session.config, spec.directory)}")
         except _OF_A_HOOK as error:
             writer.line(f"{group}: {_broken(error, session.config, spec)}")
-
-
-_OF_A_HOOK = (Exception, SystemExit, asyncio.CancelledError, Skipped, pytest.fail.Exception)
-"""What a conftest's hook, or a source, may raise: one conversation cannot be shown then, and the others can."""
 
 
 def requests(spec: Spec) -> Iterator[str]:

@@ -57,7 +57,7 @@ def test_no_budget_is_none():
 def test_the_reserve_is_what_is_given_else_what_the_answer_may_have(given, reserve):
     said = PromptSettings(budget=1000, on_overflow="trim", **given)
 
-    found = Budget.of(said, BotSettings(request={"max_tokens": 100}))
+    found = Budget.of(said, BotSettings(request={"max_tokens": 100}), said.on_overflow)
     assert found == Budget(1000, reserve, "trim")
     assert found.room == 1000 - reserve
 
